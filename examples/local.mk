@@ -1,0 +1,2 @@
+# Examples: under 80 lines each, one idea.
+noinst_PROGRAMS +=

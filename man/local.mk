@@ -1,0 +1,2 @@
+# Manual pages (mdoc).
+dist_man_MANS +=

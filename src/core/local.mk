@@ -1,0 +1,2 @@
+# L3 core: add files here, one line each.
+libmcomm_all_la_SOURCES +=

@@ -1,0 +1,2 @@
+# L7 kvobj: add files here, one line each.
+libmcomm_all_la_SOURCES +=

@@ -1,0 +1,2 @@
+# L2 rail: add files here, one line each.
+libmcomm_all_la_SOURCES +=

@@ -1,0 +1,2 @@
+# L4 rma: add files here, one line each.
+libmcomm_all_la_SOURCES +=

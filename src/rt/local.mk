@@ -1,0 +1,2 @@
+# L1 rt: add files here, one line each.
+libmcomm_all_la_SOURCES +=

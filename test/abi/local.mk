@@ -1,0 +1,2 @@
+# What must stay true of the installed interface.
+SCRIPT_TESTS +=

@@ -1,0 +1,2 @@
+# How tests are run.
+EXTRA_DIST += %D%/limit
