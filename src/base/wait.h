@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * The only place that waits. A waiting thread drives progress: it polls, spins a little if every
+ * local rank has a core, then yields, and sleeps on its doorbell when a foreign process wants the
+ * core (a yield that lasted over 1 ms) or nothing has come for long. Wakers ring only if the
+ * doorbell says that somebody sleeps.
+ */
+#ifndef MCI_BASE_WAIT_H
+#define MCI_BASE_WAIT_H
+
+#include "mooncake_comm.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* One page of shared memory per process, mapped by its local peers. */
+struct mci_doorbell {
+    _Atomic uint32_t seq;      /* futex word; changed by every ring */
+    _Atomic uint32_t sleepers; /* threads asleep or about to be */
+    char pad[56];
+    _Atomic uint64_t heartbeat; /* monitor's own clock, ns */
+};
+
+mcomm_err_t mci_doorbell_start(void); /* creates this process's page */
+void mci_doorbell_stop(void);
+extern struct mci_doorbell *mci_doorbell_self;
+int mci_doorbell_fd(void); /* to be passed to local peers, which map 4096 bytes of it */
+
+void mci_doorbell_wake(struct mci_doorbell *bell); /* the slow part of ring */
+/* After a store that a sleeper of bell's process may wait for. No fence: sleepers use membarrier. */
+static inline void mci_doorbell_ring(struct mci_doorbell *bell)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&bell->sleepers, memory_order_relaxed) != 0, 0))
+        mci_doorbell_wake(bell);
+}
+/* Something completed in this process: wake its sleeping threads. */
+static inline void mci_wake_self(void)
+{
+    mci_doorbell_ring(mci_doorbell_self);
+}
+
+/* Pollers: called by whoever drives progress. Return the number of events handled. lock: engine */
+typedef int (*mci_poll_fn_t)(void *arg);
+mcomm_err_t mci_poll_add(mci_poll_fn_t fn, void *arg, unsigned every); /* on each every-th round */
+void mci_poll_remove(mci_poll_fn_t fn, void *arg);
+int mci_progress(void); /* one round over all pollers. lock: engine */
+
+/* How many processes of the job share this machine (decides whether to spin). */
+void mci_wait_set_local_ranks(int count);
+
+struct mci_waiter {
+    int64_t deadline_ns; /* INT64_MAX: none */
+    uint32_t idle_rounds;
+    bool is_clock_set;
+    int timeout_ms;
+};
+
+/*
+ * while (!done) { err = mci_wait_step(&w); if (err != MCOMM_SUCCESS) break; }
+ * lock: engine is held on entry and on return; it is released while the thread relaxes. Returns
+ * MCOMM_ERR_TIMEOUT once the limit has passed (after a last poll), else MCOMM_SUCCESS.
+ */
+static inline void mci_wait_begin(struct mci_waiter *w, int timeout_ms)
+{
+    w->idle_rounds = 0;
+    w->is_clock_set = false;
+    w->timeout_ms = timeout_ms;
+}
+mcomm_err_t mci_wait_step(struct mci_waiter *w);
+mcomm_err_t mci_wait_flag(const bool *flag, int timeout_ms); /* until *flag. lock: engine */
+
+#endif

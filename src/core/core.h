@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * The objects that everybody shares: communicators, groups, requests. News from below (a peer
+ * failed) and above (a communicator is revoked) is written here.
+ */
+#ifndef MCI_CORE_CORE_H
+#define MCI_CORE_CORE_H
+
+#include "base/err.h"
+#include "base/handle.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/wait.h"
+#include "rail/rail.h"
+
+#include <stdatomic.h>
+
+/* ---- groups: immutable, shared by reference ------------------------------------------------- */
+struct mci_group {
+    _Atomic int refs;
+    int size, rank; /* rank of this process, MCOMM_RANK_UNDEFINED */
+    struct mci_peer *peers[]; /* a reference each */
+};
+struct mci_group *mci_group_new(int size); /* peers to be filled; refs 1; NULL: no memory */
+void mci_group_seal(struct mci_group *group); /* finds own rank; takes a reference on each peer */
+struct mci_group *mci_group_ref(struct mci_group *group);
+void mci_group_unref(struct mci_group *group);
+int mci_group_index(const struct mci_group *group, const struct mci_peer *peer); /* -1: none */
+
+/* ---- communicators --------------------------------------------------------------------------- */
+/* A communicator has three message spaces; the low bits of the context tell them apart. */
+enum mci_ctx_space {
+    MCI_CTX_USER = 0,
+    MCI_CTX_COLL = 1, /* collectives' own messages */
+    MCI_CTX_CORE = 2  /* making communicators, windows */
+};
+
+struct mci_comm {
+    mcomm_comm_t handle;
+    _Atomic int refs;
+    uint64_t ctx; /* low two bits 0 */
+    int rank, size;
+    struct mci_group *group;
+    int *node_of;      /* node number of each rank */
+    int node_count;
+    int node_rank, node_size; /* this rank among those of its node */
+    uint32_t children;  /* communicators made from this one: with ctx gives the next id */
+    uint32_t epoch;     /* of the active set */
+    uint32_t coll_seq;  /* collectives so far */
+    uint32_t failed_count; /* members known to have failed */
+    _Atomic bool is_revoked;
+    bool is_freed;
+    int timeout_ms;     /* of blocking calls */
+    struct mci_list link; /* all communicators */
+    void *match;        /* pt2pt's: posted and unexpected */
+    void *coll;         /* coll's */
+    char name[64];
+};
+static inline struct mci_peer *mci_comm_peer(const struct mci_comm *comm, int rank)
+{
+    return comm->group->peers[rank];
+}
+static inline uint64_t mci_comm_ctx(const struct mci_comm *comm, enum mci_ctx_space space)
+{
+    return comm->ctx | (uint64_t)space;
+}
+/* Object of a handle; NULL and mci_err_set() if not valid, not initialized or forked. */
+struct mci_comm *mci_comm_get(mcomm_comm_t handle);
+void mci_comm_ref(struct mci_comm *comm);
+void mci_comm_unref(struct mci_comm *comm);
+struct mci_comm *mci_comm_find(uint64_t ctx); /* by context, low bits ignored; NULL: none. lock: engine */
+/* A new communicator of group (its reference is taken over) with a context all members agree on. */
+mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, struct mci_comm **comm_p);
+/* Rank of peer in comm, -1 if none. */
+int mci_comm_rank_of(const struct mci_comm *comm, const struct mci_peer *peer);
+/* First failed member, -1 if none. */
+int mci_comm_first_failed(const struct mci_comm *comm);
+/* Hooks of the layers above, run when a communicator is made and when its last reference goes. lock: engine */
+typedef mcomm_err_t (*mci_comm_hook_fn_t)(struct mci_comm *comm);
+void mci_comm_on_new(mci_comm_hook_fn_t fn);
+void mci_comm_on_gone(mci_comm_hook_fn_t fn);
+
+/* ---- requests --------------------------------------------------------------------------------- */
+struct mci_request;
+struct mci_request_ops {
+    const char *name;
+    mcomm_err_t (*start)(struct mci_request *req); /* persistent; lock: engine */
+    bool (*cancel)(struct mci_request *req);       /* true: withdrawn, the caller completes it */
+    void (*free)(struct mci_request *req);         /* return its memory; lock: engine */
+};
+/* Head of every request; modules put it first in their own struct. */
+struct mci_request {
+    const struct mci_request_ops *ops;
+    mcomm_request_t handle; /* NULL: internal, never seen by a user */
+    struct mci_comm *comm;  /* a reference */
+    _Atomic bool is_done;
+    bool is_persistent, is_active, is_detached; /* detached: freed by the user before completion */
+    mcomm_status_t status;
+    void (*on_done)(struct mci_request *req); /* internal users; may free it */
+};
+void mci_request_init(struct mci_request *req, const struct mci_request_ops *ops,
+                      struct mci_comm *comm); /* takes a comm reference; active, not done */
+/* Gives it a handle for the user. */
+mcomm_err_t mci_request_publish(struct mci_request *req, mcomm_request_t *request_p);
+/* Exactly once per activation: sets status.error, wakes sleepers, runs on_done. lock: engine */
+void mci_request_complete(struct mci_request *req, mcomm_err_t err);
+void mci_request_release(struct mci_request *req); /* handle, comm reference, ops->free. lock: engine */
+struct mci_request *mci_request_get(mcomm_request_t handle);
+/* Wait for an internal request; on TIMEOUT it is still active. lock: engine */
+mcomm_err_t mci_request_wait(struct mci_request *req, int timeout_ms);
+
+/* ---- checks every _api.c makes ------------------------------------------------------------------ */
+mcomm_err_t mci_check_init(void); /* MCOMM_ERR_NOT_INIT, MCOMM_ERR_FORKED */
+mcomm_err_t mci_check_buffer(const char *name, const void *buf, size_t nbytes); /* NULL with nbytes > 0; nbytes > PTRDIFF_MAX */
+/* A cast negative count becomes huge: refuses count * elem over PTRDIFF_MAX, naming it. */
+mcomm_err_t mci_check_count(const char *name, size_t count, size_t elem_nbytes);
+
+/* Per-job facts set by init. */
+struct mci_core {
+    int init_count;
+    bool is_single_thread;
+    struct mci_comm *world, *self;
+};
+extern struct mci_core mci_core;
+
+/* Start-up and shut-down hooks of the layers above, in order of registration / reverse order. */
+struct mci_core_module {
+    const char *name;
+    mcomm_err_t (*start)(void); /* before the rails start: register am handlers and hooks. lock: none */
+    void (*stop)(void);         /* after the rails stopped. lock: none */
+    void (*quiesce)(void);      /* at the last finalize, rails still up; may wait. lock: none */
+};
+/* NULL-terminated, lowest layer first; defined in src/modules.c, the one file above all layers. */
+extern const struct mci_core_module *const mci_core_modules[];
+
+#endif

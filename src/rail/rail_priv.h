@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Between the rails and their common part. A rail is a folder that fills one struct mci_rail_ops:
+ * self.c, shm/, tcp/. The common part (peer.c, op.c) owns peers, their states, and the table of
+ * inbound operations.
+ */
+#ifndef MCI_RAIL_RAIL_PRIV_H
+#define MCI_RAIL_RAIL_PRIV_H
+
+#include "base/err.h"
+#include "rail/rail.h"
+
+#define MCI_CARD_ADDR_MAX 8
+#define MCI_CARD_MAX 2048
+
+/* What a process publishes about itself; travels as these bytes. */
+struct mci_card_addr {
+    uint8_t family; /* 4 or 6 */
+    uint8_t pad;
+    uint16_t port; /* host order */
+    uint32_t scope;
+    uint32_t mbits;
+    uint8_t bytes[16];
+};
+struct mci_card {
+    uint32_t magic, version;
+    uint64_t proc_id;
+    uint8_t key[32]; /* whoever connects to this process proves that it knows it */
+    uint64_t node_key;
+    int64_t pid;
+    uint64_t start_time; /* of the process, clock ticks since boot: pid reuse is noticed */
+    uint32_t world_rank;
+    uint32_t addr_count;
+    struct mci_card_addr addr[MCI_CARD_ADDR_MAX];
+    char host[64]; /* text only, never resolved */
+    uint8_t unix_name[16]; /* abstract socket of the shm rail: "mcomm." + hex of these */
+    uint8_t has_shm;
+    uint8_t pad[7];
+};
+
+struct mci_rail_ops {
+    size_t size; /* of this struct, as the rail knows it */
+    const char *name;
+    /* Fill this process's part of the card; listeners up. */
+    mcomm_err_t (*start)(struct mci_card *card);
+    void (*stop)(void);
+    /*
+     * Begin to connect; ends in mci_peer_ready() or mci_peer_unreachable(), perhaps from within.
+     * Must not block; gives up by its own deadline.
+     */
+    void (*connect)(struct mci_peer *peer);
+    /* As mci_peer_sendv(), peer READY, tx and iov valid; keeps the order of earlier pending ones. */
+    mcomm_err_t (*send)(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
+                        size_t iov_count, size_t nbytes, struct mci_tx *tx);
+    bool (*unsend)(struct mci_peer *peer, struct mci_tx *tx);
+    mcomm_err_t (*outop_start)(struct mci_outop *op);
+    void (*outop_close)(struct mci_outop *op);
+    /* An inop is being closed: redirect a half-read slice of it to scratch. */
+    void (*inop_closing)(struct mci_peer *peer, struct mci_inop *op);
+    /* Peer failed or library stops: drop the connection, complete tx and outops with err. */
+    void (*close)(struct mci_peer *peer, mcomm_err_t err);
+    bool (*is_idle)(const struct mci_peer *peer); /* nothing queued outbound */
+    void (*describe)(mcomm_rail_desc_t *desc);
+};
+extern const struct mci_rail_ops mci_rail_self_ops, mci_rail_shm_ops, mci_rail_tcp_ops;
+
+/* ---- called by rails (peer.c) -------------------------------------------------------------- */
+/* Connected in either direction: sends what waited. conn becomes peer->conn. */
+void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void *conn,
+                    size_t eager_max);
+/* This rail cannot reach the peer: the next one is tried (shm -> tcp), else the peer failed. */
+void mci_peer_unreachable(struct mci_peer *peer, const struct mci_rail_ops *ops, const char *reason);
+/*
+ * An authenticated connection of a process came in. Both sides may connect at the same moment:
+ * true = take it (an own attempt is abandoned by the caller), false = refuse, ours will win. The lower proc_id wins.
+ */
+bool mci_peer_accepts(struct mci_peer *peer, const struct mci_rail_ops *ops);
+/* The handshake's payload carries the connector's card, so a process never seen before may connect. */
+const struct mci_card *mci_rail_own_card(void);
+/* A frame has come (header and, if it is all there, the payload). */
+void mci_rail_deliver(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                      struct mci_sink *sink);
+
+/* ---- inbound operations (op.c) --------------------------------------------------------------- */
+/*
+ * A slice of operation id is about to arrive: NULL if it is unknown, from another peer, out of
+ * bounds or has been received before (then it goes to scratch). busy is raised until arrived/dropped.
+ */
+struct mci_inop *mci_inop_slice_begin(struct mci_peer *peer, uint64_t id, uint64_t offset,
+                                      uint32_t nbytes);
+/* Up to max pieces of the place at [offset, offset + nbytes); returns the bytes covered (rest: scratch). */
+size_t mci_inop_pieces(const struct mci_inop *op, uint64_t offset, size_t nbytes, mcomm_iov_t *out,
+                       size_t max, size_t *count_p);
+/* The slice is in place: marks it; the last one completes the operation (done is called). true: complete. */
+bool mci_inop_slice_end(struct mci_inop *op, uint64_t offset, uint32_t nbytes);
+void mci_inop_slice_drop(struct mci_inop *op); /* it will not be completed; op may be closed already */
+
+/* ---- small things for all rails ---------------------------------------------------------------- */
+struct mci_iov_cursor { /* walks a list */
+    const mcomm_iov_t *iov;
+    size_t count, index, offset;
+};
+void mci_iov_seek(struct mci_iov_cursor *cur, const mcomm_iov_t *iov, size_t count, size_t offset);
+/* Next contiguous piece of at most max bytes: *ptr_p; returns its length, 0 at the end. Advances. */
+size_t mci_iov_next(struct mci_iov_cursor *cur, size_t max, void **ptr_p);
+size_t mci_iov_nbytes(const mcomm_iov_t *iov, size_t count);
+size_t mci_iov_scatter(const mcomm_iov_t *iov, size_t count, size_t offset, const void *src,
+                       size_t nbytes); /* returns bytes stored */
+
+/* A tx of the rail's own with a copy of the payload, for tx == NULL. */
+struct mci_tx *mci_tx_copy(const struct mci_frame *frame, const mcomm_iov_t *iov, size_t iov_count,
+                           size_t nbytes);
+void mci_tx_fill(struct mci_tx *tx, const struct mci_frame *frame, const mcomm_iov_t *iov,
+                 size_t iov_count, size_t nbytes);
+void mci_tx_finish(struct mci_tx *tx, mcomm_err_t err); /* unlink, call done, free if owned */
+
+#endif
