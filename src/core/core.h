@@ -27,13 +27,15 @@ void mci_group_seal(struct mci_group *group); /* finds own rank; takes a referen
 struct mci_group *mci_group_ref(struct mci_group *group);
 void mci_group_unref(struct mci_group *group);
 int mci_group_index(const struct mci_group *group, const struct mci_peer *peer); /* -1: none */
+struct mci_group *mci_group_get(mcomm_group_t handle); /* NULL and mci_err_set() if not valid */
 
 /* ---- communicators --------------------------------------------------------------------------- */
 /* A communicator has three message spaces; the low bits of the context tell them apart. */
 enum mci_ctx_space {
     MCI_CTX_USER = 0,
     MCI_CTX_COLL = 1, /* collectives' own messages */
-    MCI_CTX_CORE = 2  /* making communicators, windows */
+    MCI_CTX_CORE = 2, /* making communicators, windows; tag: number of the call */
+    MCI_CTX_GROUP = 3 /* mcomm_comm_create_group(); tag: the caller's */
 };
 
 struct mci_comm {
@@ -55,6 +57,8 @@ struct mci_comm {
     struct mci_list link; /* all communicators */
     void *match;        /* pt2pt's: posted and unexpected */
     void *coll;         /* coll's */
+    void *rma;          /* rma's */
+    const void *made_at; /* return address of the caller that made it, for leak messages */
     char name[64];
 };
 static inline struct mci_peer *mci_comm_peer(const struct mci_comm *comm, int rank)
@@ -72,6 +76,8 @@ void mci_comm_unref(struct mci_comm *comm);
 struct mci_comm *mci_comm_find(uint64_t ctx); /* by context, low bits ignored; NULL: none. lock: engine */
 /* A new communicator of group (its reference is taken over) with a context all members agree on. */
 mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, struct mci_comm **comm_p);
+/* Text for messages: the user's name, or "world", "self", "comm 1a2b". Static per thread. */
+const char *mci_comm_text(const struct mci_comm *comm);
 /* Rank of peer in comm, -1 if none. */
 int mci_comm_rank_of(const struct mci_comm *comm, const struct mci_peer *peer);
 /* First failed member, -1 if none. */
@@ -80,6 +86,35 @@ int mci_comm_first_failed(const struct mci_comm *comm);
 typedef mcomm_err_t (*mci_comm_hook_fn_t)(struct mci_comm *comm);
 void mci_comm_on_new(mci_comm_hook_fn_t fn);
 void mci_comm_on_gone(mci_comm_hook_fn_t fn);
+
+/* ---- collective work of core and of the layers above that cannot see coll ---------------------- */
+/*
+ * Blocking bytes between two members, in one of the communicator's message spaces. pt2pt fills this
+ * table when it starts. lock: engine, released while waiting. Both end: PROC_FAILED if the other side is
+ * or gets dead, TIMEOUT after timeout_ms (withdrawn). Messages are short (below 64 KiB as a rule) and
+ * are not bound by credits, so that send ends although nobody receives yet.
+ */
+struct mci_core_exchange {
+    mcomm_err_t (*send)(struct mci_comm *comm, enum mci_ctx_space space, int dest, int tag,
+                        const void *buf, size_t nbytes, int timeout_ms);
+    /* Exactly nbytes are expected; another size is MCOMM_ERR_MISMATCH. */
+    mcomm_err_t (*recv)(struct mci_comm *comm, enum mci_ctx_space space, int source, int tag,
+                        void *buf, size_t nbytes, int timeout_ms);
+};
+extern struct mci_core_exchange mci_core_exchange;
+
+/*
+ * Collective over comm in the core space: every member calls these in the same order (they count
+ * as one sequence with dup, split and window calls). nbytes equal on all. The communicator's
+ * time limit applies. If a member died, all that live get PROC_FAILED and the text names it, wherever
+ * they sit in the tree; the same for an err != MCOMM_SUCCESS that a member puts in. lock: engine
+ */
+mcomm_err_t mci_comm_allgather(struct mci_comm *comm, mcomm_err_t err, const void *mine, void *all,
+                               size_t nbytes);
+mcomm_err_t mci_comm_bcast(struct mci_comm *comm, mcomm_err_t err, void *buf, size_t nbytes,
+                           int root);
+/* All members have come, and all put MCOMM_SUCCESS in; else the error of one that did not. */
+mcomm_err_t mci_comm_barrier(struct mci_comm *comm, mcomm_err_t err);
 
 /* ---- requests --------------------------------------------------------------------------------- */
 struct mci_request;
@@ -106,12 +141,19 @@ mcomm_err_t mci_request_publish(struct mci_request *req, mcomm_request_t *reques
 /* Exactly once per activation: sets status.error, wakes sleepers, runs on_done. lock: engine */
 void mci_request_complete(struct mci_request *req, mcomm_err_t err);
 void mci_request_release(struct mci_request *req); /* handle, comm reference, ops->free. lock: engine */
-struct mci_request *mci_request_get(mcomm_request_t handle);
-/* Wait for an internal request; on TIMEOUT it is still active. lock: engine */
+struct mci_request *mci_request_get(mcomm_request_t handle); /* NULL and mci_err_set() if not valid */
+/*
+ * Wait for a request. Once req->is_done: its status.error; else MCOMM_ERR_TIMEOUT, and it goes on. Does
+ * not release it. lock: engine
+ */
 mcomm_err_t mci_request_wait(struct mci_request *req, int timeout_ms);
 
 /* ---- checks every _api.c makes ------------------------------------------------------------------ */
 mcomm_err_t mci_check_init(void); /* MCOMM_ERR_NOT_INIT, MCOMM_ERR_FORKED */
+mcomm_err_t mci_check_pointer(const char *name, const void *ptr); /* MCOMM_ERR_ARG if NULL */
+mcomm_err_t mci_check_timeout(const char *name, int timeout_ms);  /* MCOMM_ERR_ARG if below -1 */
+/* MCOMM_ERR_RANK if not 0 ... size-1. */
+mcomm_err_t mci_check_rank(const struct mci_comm *comm, const char *name, int rank);
 mcomm_err_t mci_check_buffer(const char *name, const void *buf, size_t nbytes); /* NULL with nbytes > 0; nbytes > PTRDIFF_MAX */
 /* A cast negative count becomes huge: refuses count * elem over PTRDIFF_MAX, naming it. */
 mcomm_err_t mci_check_count(const char *name, size_t count, size_t elem_nbytes);
