@@ -1,2 +1,2 @@
 # L1 rt: add files here, one line each.
-libmcomm_all_la_SOURCES +=
+libmcomm_all_la_SOURCES += %D%/rt.h %D%/addr.h %D%/auth.h
