@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* Time. mci_clock_ns() is a vDSO call (about 25 ns); mci_clock_ticks() a few ns, for short spans. */
+/* Time. mci_clock_ns() is a vDSO call (about 25 ns); mci_clock_ticks() a few ns, for short spans.
+ */
 #ifndef MCI_BASE_CLOCK_H
 #define MCI_BASE_CLOCK_H
 

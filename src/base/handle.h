@@ -20,9 +20,11 @@ enum mci_handle_type {
 };
 
 void *mci_handle_new(enum mci_handle_type type, void *obj); /* never NULL but on lack of memory */
-void *mci_handle_get(enum mci_handle_type type, const void *handle); /* NULL: not valid; lock-free */
+void *mci_handle_get(enum mci_handle_type type,
+                     const void *handle); /* NULL: not valid; lock-free */
 void mci_handle_free(enum mci_handle_type type, void *handle);
-/* For objects in pools: the same table entry with a new generation, so that old copies are stale. */
+/* For objects in pools: the same table entry with a new generation, so that old copies are stale.
+ */
 void *mci_handle_renew(enum mci_handle_type type, void *handle);
 size_t mci_handle_count(enum mci_handle_type type); /* live ones, for leak messages */
 

@@ -23,9 +23,11 @@ struct mci_map {
 };
 void mci_map_init(struct mci_map *map);
 void *mci_map_get(const struct mci_map *map, uint64_t key); /* NULL if absent */
-mcomm_err_t mci_map_put(struct mci_map *map, uint64_t key, void *value); /* value != NULL; replaces */
+mcomm_err_t mci_map_put(struct mci_map *map, uint64_t key,
+                        void *value);                    /* value != NULL; replaces */
 void *mci_map_remove(struct mci_map *map, uint64_t key); /* the value, NULL if absent */
-/* Next entry: *cursor starts at 0; returns the value, NULL at the end. No change meanwhile but remove. */
+/* Next entry: *cursor starts at 0; returns the value, NULL at the end. No change meanwhile but
+ * remove. */
 void *mci_map_next(const struct mci_map *map, size_t *cursor, uint64_t *key_p);
 void mci_map_fini(struct mci_map *map);
 

@@ -11,8 +11,7 @@ struct mci_list {
     struct mci_list *next, *prev;
 };
 
-#define mci_container_of(ptr, type, member)                                                        \
-    ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define mci_container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 static inline void mci_list_init(struct mci_list *head)
 {

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * The engine lock: one per process, held while any state of rails, matching, windows or progress
- * is touched. Taken by the _api.c functions and by the monitor thread. With MCOMM_THREAD_SINGLE it is
- * biased to the one calling thread: that thread pays two plain stores, the monitor a membarrier.
+ * is touched. Taken by the _api.c functions and by the monitor thread. With MCOMM_THREAD_SINGLE it
+ * is biased to the one calling thread: that thread pays two plain stores, the monitor a membarrier.
  */
 #ifndef MCI_BASE_LOCK_H
 #define MCI_BASE_LOCK_H

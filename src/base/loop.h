@@ -31,8 +31,10 @@ void mci_loop_stop(void);         /* ends and joins it. lock: none */
 /* lock: engine for all below. The handle's memory belongs to the caller until del. */
 mcomm_err_t mci_loop_fd_add(struct mci_loop_fd *handle);
 mcomm_err_t mci_loop_fd_mod(struct mci_loop_fd *handle, uint32_t events);
-void mci_loop_fd_del(struct mci_loop_fd *handle); /* no callback after it; does not close; twice is legal */
-void mci_loop_timer_init(struct mci_loop_timer *timer, void (*fn)(struct mci_loop_timer *), void *arg);
+void mci_loop_fd_del(
+    struct mci_loop_fd *handle); /* no callback after it; does not close; twice is legal */
+void mci_loop_timer_init(struct mci_loop_timer *timer, void (*fn)(struct mci_loop_timer *),
+                         void *arg);
 void mci_loop_timer_set(struct mci_loop_timer *timer, int64_t in_ns); /* again: moves it */
 void mci_loop_timer_cancel(struct mci_loop_timer *timer);             /* safe if not set */
 /* An application thread is about to sleep: the monitor takes over the data descriptors at once. */

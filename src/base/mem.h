@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* Heap memory and pools of equal objects. A pool's memory is type-stable until the pool is freed. */
+/* Heap memory and pools of equal objects. A pool's memory is type-stable until the pool is freed.
+ */
 #ifndef MCI_BASE_MEM_H
 #define MCI_BASE_MEM_H
 

@@ -11,10 +11,10 @@
 
 #include <stdbool.h>
 
-typedef size_t mci_setting_size;      /* "2M", "64k", "1.5G" */
-typedef int64_t mci_setting_int;      /* "-1" */
-typedef int mci_setting_ms;           /* "500", "2s", "1m"; -1 = for ever */
-typedef bool mci_setting_bool;        /* yes no on off true false 1 0 */
+typedef size_t mci_setting_size; /* "2M", "64k", "1.5G" */
+typedef int64_t mci_setting_int; /* "-1" */
+typedef int mci_setting_ms;      /* "500", "2s", "1m"; -1 = for ever */
+typedef bool mci_setting_bool;   /* yes no on off true false 1 0 */
 typedef const char *mci_setting_string;
 
 /* XX(field, type, key_or_NULL, default text, help). Environment: MCOMM_ + field in capitals. */

@@ -18,8 +18,6 @@
 struct mci_doorbell {
     _Atomic uint32_t seq;      /* futex word; changed by every ring */
     _Atomic uint32_t sleepers; /* threads asleep or about to be */
-    char pad[56];
-    _Atomic uint64_t heartbeat; /* monitor's own clock, ns */
 };
 
 mcomm_err_t mci_doorbell_start(void); /* creates this process's page */
@@ -28,7 +26,8 @@ extern struct mci_doorbell *mci_doorbell_self;
 int mci_doorbell_fd(void); /* to be passed to local peers, which map 4096 bytes of it */
 
 void mci_doorbell_wake(struct mci_doorbell *bell); /* the slow part of ring */
-/* After a store that a sleeper of bell's process may wait for. No fence: sleepers use membarrier. */
+/* After a store that a sleeper of bell's process may wait for. No fence: sleepers use membarrier.
+ */
 static inline void mci_doorbell_ring(struct mci_doorbell *bell)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -47,13 +46,12 @@ mcomm_err_t mci_poll_add(mci_poll_fn_t fn, void *arg, unsigned every); /* on eac
 void mci_poll_remove(mci_poll_fn_t fn, void *arg);
 int mci_progress(void); /* one round over all pollers. lock: engine */
 
-/* How many processes of the job share this machine (decides whether to spin). */
-void mci_wait_set_local_ranks(int count);
+/* Processes of the job on this machine and cores this process may use: decides whether to spin. */
+void mci_wait_set_local_ranks(int count, int allowed_cores);
 
 struct mci_waiter {
-    int64_t deadline_ns; /* INT64_MAX: none */
+    int64_t deadline_ns; /* set at the first idle round if timeout_ms >= 0 */
     uint32_t idle_rounds;
-    bool is_clock_set;
     int timeout_ms;
 };
 
@@ -65,7 +63,6 @@ struct mci_waiter {
 static inline void mci_wait_begin(struct mci_waiter *w, int timeout_ms)
 {
     w->idle_rounds = 0;
-    w->is_clock_set = false;
     w->timeout_ms = timeout_ms;
 }
 mcomm_err_t mci_wait_step(struct mci_waiter *w);

@@ -16,8 +16,9 @@
 #include "base/list.h"
 #include "mooncake_comm.h"
 
-#define MCI_FRAME_MAX 65536u /* payload bytes of one frame */
-#define MCI_INLINE_MAX 36u   /* payload that travels inside the header's cache line over shm */
+#define MCI_FRAME_MAX 65536u  /* payload bytes of one frame */
+#define MCI_SLICE_UNIT 65536u /* slices of bulk operations begin at multiples of it */
+#define MCI_INLINE_MAX 36u    /* payload that travels inside the header's cache line over shm */
 
 /* Who interprets a frame. Numbers are on the wire. */
 enum mci_am {
@@ -48,8 +49,8 @@ enum mci_am {
 /* Frame header: 24 bytes, host order (all supported machines are little-endian). */
 struct mci_frame {
     uint8_t am;
-    uint8_t flags; /* the module's */
-    uint16_t aux;  /* the module's */
+    uint8_t flags;   /* the module's */
+    uint16_t aux;    /* the module's */
     uint32_t nbytes; /* payload; set by send */
     uint64_t w0;
     uint32_t w1, w2;
@@ -70,16 +71,17 @@ struct mci_peer {
     void *conn;                     /* that rail's own */
     enum mci_peer_state state;
     bool is_local; /* by its card: same machine, same network, same MCOMM_NODE */
+    bool has_left; /* FAILED only since it finalized in an orderly way: no failure to report */
     int refs;
-    int world_rank;     /* in its own job, for texts */
-    uint64_t proc_id;   /* identity: random, new for every process */
-    uint64_t node_key;  /* equal = may share memory */
+    int world_rank;    /* in its own job, for texts */
+    uint64_t proc_id;  /* identity: random, new for every process */
+    uint64_t node_key; /* equal = may share memory */
     int64_t pid;
-    size_t eager_max;   /* largest payload worth sending as one frame; set when ready, else tcp's */
+    size_t eager_max; /* largest payload worth sending as one frame; set when ready, else tcp's */
     struct mci_list waiting; /* frames and operations queued until it is ready */
     struct mci_card *card;
-    void *p2p; /* pt2pt's per-peer state (credits), freed through its own hook */
-    void *rma; /* rma's */
+    void *p2p;   /* pt2pt's per-peer state (credits), freed through its own hook */
+    void *rma;   /* rma's */
     void *fault; /* fault's */
 };
 
@@ -96,10 +98,15 @@ struct mci_peer *mci_peer_self(void);
 struct mci_peer *mci_peer_find(uint64_t proc_id); /* NULL if not known */
 void mci_peer_release(struct mci_peer *peer);
 const char *mci_peer_host(const struct mci_peer *peer);
+const char *mci_peer_reason(const struct mci_peer *peer); /* why it failed, "" */
 /* Begin to connect, so that its death is noticed. Does not block. Failed peers: no effect. */
 void mci_peer_watch(struct mci_peer *peer);
-/* Sets state FAILED, completes all that is queued or under way with PROC_FAILED, tells the callbacks. */
+/* Sets state FAILED, completes all that is queued or under way with PROC_FAILED, tells the
+ * callbacks. */
 void mci_peer_fail(struct mci_peer *peer, const char *reason);
+/* The same for a peer that finalized: has_left is set, the callbacks tell failure and leaving apart
+ * by it. */
+void mci_peer_leave(struct mci_peer *peer);
 static inline bool mci_peer_is_failed(const struct mci_peer *peer)
 {
     return peer->state == MCI_PEER_FAILED;
@@ -164,28 +171,30 @@ struct mci_inop {
     const mcomm_iov_t *iov; /* place; may hold less than nbytes: the rest is discarded */
     size_t iov_count;
     size_t nbytes; /* that will come */
-    void (*done)(struct mci_inop *op, mcomm_err_t err); /* all bytes are in place, or the peer failed */
+    void (*done)(struct mci_inop *op,
+                 mcomm_err_t err); /* all bytes are in place, or the peer failed */
     void *arg;
     /* the rails' own */
     struct mci_list link;
     size_t received;
-    uint32_t generation;
-    uint64_t *bitmap; /* one bit a slice */
-    uint32_t slices_total, slices_done;
+    uint64_t *bitmap; /* one bit for each MCI_SLICE_UNIT bytes; small ones are in word */
+    uint64_t word;
     bool is_open;
     int busy; /* slices being copied in right now */
 };
 mcomm_err_t mci_inop_open(struct mci_inop *op); /* nbytes 0: done is called from within */
-/* Forget it: nothing is written to its place after this returns. done is not called. Twice is legal. */
+/* Forget it: nothing is written to its place after this returns. done is not called. Twice is
+ * legal. */
 void mci_inop_close(struct mci_inop *op);
 
 struct mci_outop {
     struct mci_peer *peer;
-    uint64_t remote_id; /* the receiver's inop */
+    uint64_t remote_id;     /* the receiver's inop */
     const mcomm_iov_t *iov; /* source, borrowed until done */
     size_t iov_count;
     size_t nbytes;
-    void (*done)(struct mci_outop *op, mcomm_err_t err); /* source reusable, data will arrive (tcp: has arrived) */
+    void (*done)(struct mci_outop *op,
+                 mcomm_err_t err); /* source reusable, data will arrive (tcp: has arrived) */
     void *arg;
     /* the rails' own */
     struct mci_list link;
@@ -204,7 +213,8 @@ void mci_outop_close(struct mci_outop *op);
 /* ---- memory of local peers ---------------------------------------------------------------- */
 /* 1: process_vm_readv/writev work, 0: not, -1: not connected yet. */
 int mci_peer_can_cma(struct mci_peer *peer);
-/* Copy between local memory and the peer's address space at once. UNSUPPORTED if CMA does not work; BUFFER on a bad address. */
+/* Copy between local memory and the peer's address space at once. UNSUPPORTED if CMA does not work;
+ * BUFFER on a bad address. */
 mcomm_err_t mci_peer_cma_read(struct mci_peer *peer, void *local, uint64_t remote, size_t nbytes);
 mcomm_err_t mci_peer_cma_write(struct mci_peer *peer, const void *local, uint64_t remote,
                                size_t nbytes);

@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "rail/rail.h"
 
+#define MCI_CARD_MAGIC 0x6d634361u
+#define MCI_WIRE_VERSION 1u
 #define MCI_CARD_ADDR_MAX 8
 #define MCI_CARD_MAX 2048
 
@@ -33,7 +35,7 @@ struct mci_card {
     uint32_t world_rank;
     uint32_t addr_count;
     struct mci_card_addr addr[MCI_CARD_ADDR_MAX];
-    char host[64]; /* text only, never resolved */
+    char host[64];         /* text only, never resolved */
     uint8_t unix_name[16]; /* abstract socket of the shm rail: "mcomm." + hex of these */
     uint8_t has_shm;
     uint8_t pad[7];
@@ -47,10 +49,11 @@ struct mci_rail_ops {
     void (*stop)(void);
     /*
      * Begin to connect; ends in mci_peer_ready() or mci_peer_unreachable(), perhaps from within.
-     * Must not block; gives up by its own deadline.
+     * Must not block; peer.c gives up after the setting connect_timeout and calls close.
      */
     void (*connect)(struct mci_peer *peer);
-    /* As mci_peer_sendv(), peer READY, tx and iov valid; keeps the order of earlier pending ones. */
+    /* As mci_peer_sendv(), peer READY, tx and iov valid; keeps the order of earlier pending ones.
+     */
     mcomm_err_t (*send)(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                         size_t iov_count, size_t nbytes, struct mci_tx *tx);
     bool (*unsend)(struct mci_peer *peer, struct mci_tx *tx);
@@ -70,39 +73,56 @@ extern const struct mci_rail_ops mci_rail_self_ops, mci_rail_shm_ops, mci_rail_t
 void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void *conn,
                     size_t eager_max);
 /* This rail cannot reach the peer: the next one is tried (shm -> tcp), else the peer failed. */
-void mci_peer_unreachable(struct mci_peer *peer, const struct mci_rail_ops *ops, const char *reason);
+void mci_peer_unreachable(struct mci_peer *peer, const struct mci_rail_ops *ops,
+                          const char *reason);
 /*
  * An authenticated connection of a process came in. Both sides may connect at the same moment:
- * true = take it (an own attempt is abandoned by the caller), false = refuse, ours will win. The lower proc_id wins.
+ * true = take it (an own attempt is abandoned by the caller), false = refuse, ours will win. The
+ * connection made by the lower proc_id wins. The refusing side answers that it is busy; the refused
+ * connector then waits for the other's connection and reports nothing (peer.c has a deadline).
  */
 bool mci_peer_accepts(struct mci_peer *peer, const struct mci_rail_ops *ops);
-/* The handshake's payload carries the connector's card, so a process never seen before may connect. */
+/* The handshake's payload carries the connector's card, so a process never seen before may connect.
+ */
 const struct mci_card *mci_rail_own_card(void);
 /* A frame has come (header and, if it is all there, the payload). */
 void mci_rail_deliver(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
                       struct mci_sink *sink);
 
+/* An op's peer failed, or everything stops: complete all its inbound operations with err. */
+void mci_inop_fail_all(struct mci_peer *peer, mcomm_err_t err);
+mcomm_err_t mci_op_start(void);
+void mci_op_stop(void);
+
 /* ---- inbound operations (op.c) --------------------------------------------------------------- */
 /*
  * A slice of operation id is about to arrive: NULL if it is unknown, from another peer, out of
- * bounds or has been received before (then it goes to scratch). busy is raised until arrived/dropped.
+ * bounds or has been received before (then it goes to scratch). busy is raised until
+ * arrived/dropped.
  */
 struct mci_inop *mci_inop_slice_begin(struct mci_peer *peer, uint64_t id, uint64_t offset,
                                       uint32_t nbytes);
-/* Up to max pieces of the place at [offset, offset + nbytes); returns the bytes covered (rest: scratch). */
+/* Slices start at multiples of MCI_SLICE_UNIT and are multiples of it long, but for the last one.
+ */
+/* Up to max pieces of the place at [offset, offset + nbytes); returns the bytes covered (rest:
+ * scratch). */
 size_t mci_inop_pieces(const struct mci_inop *op, uint64_t offset, size_t nbytes, mcomm_iov_t *out,
                        size_t max, size_t *count_p);
-/* The slice is in place: marks it; the last one completes the operation (done is called). true: complete. */
+/* The slice is in place: marks it; the last one completes the operation (done is called). true:
+ * complete. */
 bool mci_inop_slice_end(struct mci_inop *op, uint64_t offset, uint32_t nbytes);
-void mci_inop_slice_drop(struct mci_inop *op); /* it will not be completed; op may be closed already */
+void mci_inop_slice_drop(
+    struct mci_inop *op); /* it will not be completed; op may be closed already */
 
-/* ---- small things for all rails ---------------------------------------------------------------- */
+/* ---- small things for all rails ----------------------------------------------------------------
+ */
 struct mci_iov_cursor { /* walks a list */
     const mcomm_iov_t *iov;
     size_t count, index, offset;
 };
 void mci_iov_seek(struct mci_iov_cursor *cur, const mcomm_iov_t *iov, size_t count, size_t offset);
-/* Next contiguous piece of at most max bytes: *ptr_p; returns its length, 0 at the end. Advances. */
+/* Next contiguous piece of at most max bytes: *ptr_p; returns its length, 0 at the end. Advances.
+ */
 size_t mci_iov_next(struct mci_iov_cursor *cur, size_t max, void **ptr_p);
 size_t mci_iov_nbytes(const mcomm_iov_t *iov, size_t count);
 size_t mci_iov_scatter(const mcomm_iov_t *iov, size_t count, size_t offset, const void *src,

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Waiting. Rounds of polling, in three stages: pauses, yields, sleep on the doorbell. A yield that
+ * lasts over a millisecond shows a foreign process on the core: then sleeping at once is better,
+ * for this wait and the next STICKY_WAITS (a wake-up preempts, a yield waits for a time slice).
+ *
+ * No wake-up is lost: a sleeper announces itself, makes a fence for itself and (membarrier) for
+ * all processes that might store, and polls once more. Without membarrier the sleep is short.
+ */
+#include "config.h"
+
+#include "base/wait.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/lock.h"
+#include "base/loop.h"
+#include "base/settings.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLLER_MAX 16
+#define SPIN_PAUSES 100
+#define YIELD_ROUNDS 200
+#define YIELD_FOREIGN_NS 1000000.0
+#define STICKY_WAITS 2000
+#define SLEEP_MAX_NS 100000000    /* with membarrier: a bound that should never matter */
+#define SLEEP_NO_FENCE_NS 1000000 /* without: how late a wake-up may be */
+#define DOORBELL_BYTES 4096
+
+struct mci_doorbell *mci_doorbell_self;
+static int doorbell_fd = -1;
+static bool has_membarrier;
+static uint32_t spin_rounds;
+static uint32_t sticky_waits; /* lock: engine */
+
+static struct poller {
+    mci_poll_fn_t fn;
+    void *arg;
+    unsigned every;
+} pollers[POLLER_MAX];
+static unsigned poller_count, round_count;
+
+/* ---- doorbell ---- */
+mcomm_err_t mci_doorbell_start(void)
+{
+    void *page;
+
+    doorbell_fd = memfd_create("mcomm-doorbell", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (doorbell_fd < 0)
+        return mci_err_sys(MCOMM_ERR_SYS, errno, "memfd_create for the doorbell page");
+    if (ftruncate(doorbell_fd, DOORBELL_BYTES) != 0 ||
+        (page = mmap(NULL, DOORBELL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, doorbell_fd, 0)) ==
+            MAP_FAILED) {
+        mci_err_sys(MCOMM_ERR_NO_MEM, errno, "doorbell page of %d bytes", DOORBELL_BYTES);
+        close(doorbell_fd);
+        doorbell_fd = -1;
+        return MCOMM_ERR_NO_MEM;
+    }
+    mci_doorbell_self = page;
+    has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+    return MCOMM_SUCCESS;
+}
+
+void mci_doorbell_stop(void)
+{
+    if (mci_doorbell_self == NULL)
+        return;
+    munmap(mci_doorbell_self, DOORBELL_BYTES);
+    close(doorbell_fd);
+    mci_doorbell_self = NULL;
+    doorbell_fd = -1;
+}
+
+int mci_doorbell_fd(void)
+{
+    return doorbell_fd;
+}
+
+void mci_doorbell_wake(struct mci_doorbell *bell)
+{
+    atomic_fetch_add(&bell->seq, 1);
+    syscall(SYS_futex, &bell->seq, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* ---- pollers ---- */
+mcomm_err_t mci_poll_add(mci_poll_fn_t fn, void *arg, unsigned every)
+{
+    if (poller_count == POLLER_MAX)
+        return mci_err_set(MCOMM_ERR_LIMIT, "more than %d pollers", POLLER_MAX);
+    pollers[poller_count++] = (struct poller){fn, arg, every};
+    return MCOMM_SUCCESS;
+}
+
+void mci_poll_remove(mci_poll_fn_t fn, void *arg)
+{
+    for (unsigned i = 0; i < poller_count; i++) {
+        if (pollers[i].fn == fn && pollers[i].arg == arg) {
+            for (; i + 1 < poller_count; i++)
+                pollers[i] = pollers[i + 1];
+            poller_count--;
+        }
+    }
+}
+
+int mci_progress(void)
+{
+    int events = 0;
+
+    round_count++;
+    for (unsigned i = 0; i < poller_count; i++)
+        if (pollers[i].every == 1 || round_count % pollers[i].every == 0)
+            events += pollers[i].fn(pollers[i].arg);
+    return events;
+}
+
+static int progress_all(void)
+{
+    int events = 0;
+
+    for (unsigned i = 0; i < poller_count; i++)
+        events += pollers[i].fn(pollers[i].arg);
+    return events;
+}
+
+/* ---- waiting ---- */
+void mci_wait_set_local_ranks(int count, int allowed_cores)
+{
+    if (mci_settings.spin >= 0)
+        spin_rounds = (uint32_t)mci_settings.spin;
+    else
+        spin_rounds = count <= allowed_cores && allowed_cores > 1 ? SPIN_PAUSES : 0;
+}
+
+/* Sleep until the doorbell rings, at most until the deadline. lock: engine, released meanwhile */
+static void wait_sleep(const struct mci_waiter *w)
+{
+    struct mci_doorbell *bell = mci_doorbell_self;
+    int64_t ns = has_membarrier ? SLEEP_MAX_NS : SLEEP_NO_FENCE_NS;
+    uint32_t seq = atomic_load(&bell->seq);
+    struct timespec ts;
+
+    if (w->timeout_ms >= 0) {
+        int64_t left = w->deadline_ns - mci_clock_ns();
+
+        if (left <= 0)
+            return;
+        ns = left < ns ? left : ns;
+    }
+    mci_loop_take_over();
+    atomic_fetch_add(&bell->sleepers, 1);
+    if (has_membarrier)
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    if (progress_all() == 0) {
+        ts = (struct timespec){ns / 1000000000, ns % 1000000000};
+        mci_engine_unlock();
+        syscall(SYS_futex, &bell->seq, FUTEX_WAIT, seq, &ts, NULL, 0);
+        mci_engine_lock();
+    }
+    atomic_fetch_sub(&bell->sleepers, 1);
+}
+
+static void wait_yield(void)
+{
+    uint64_t begin = mci_clock_ticks();
+
+    mci_engine_unlock();
+    sched_yield();
+    mci_engine_lock();
+    if ((double)(mci_clock_ticks() - begin) * mci_clock_ns_per_tick > YIELD_FOREIGN_NS)
+        sticky_waits = STICKY_WAITS;
+}
+
+/* Has the limit passed? Looks at the clock only now and then while spinning. */
+static bool wait_is_over(struct mci_waiter *w)
+{
+    if (w->timeout_ms < 0)
+        return false;
+    if (w->idle_rounds == 1) {
+        w->deadline_ns = mci_clock_ns() + (int64_t)w->timeout_ms * 1000000;
+        return w->timeout_ms == 0;
+    }
+    if (w->idle_rounds <= spin_rounds && w->idle_rounds % 32 != 0)
+        return false;
+    return mci_clock_ns() >= w->deadline_ns;
+}
+
+mcomm_err_t mci_wait_step(struct mci_waiter *w)
+{
+    uint32_t idle;
+
+    if ((w->idle_rounds > spin_rounds ? progress_all() : mci_progress()) > 0) {
+        if (mci_engine_is_contended()) {
+            mci_engine_unlock();
+            sched_yield();
+            mci_engine_lock();
+        }
+        if (w->idle_rounds > 1)
+            w->idle_rounds = 1; /* keeps the deadline */
+        return MCOMM_SUCCESS;
+    }
+    idle = ++w->idle_rounds;
+    if (wait_is_over(w)) {
+        if (progress_all() > 0)
+            return MCOMM_SUCCESS;
+        return mci_err_set(MCOMM_ERR_TIMEOUT, "nothing came within %d ms", w->timeout_ms);
+    }
+    if (idle == 2 && sticky_waits > 0)
+        sticky_waits--;
+    if (sticky_waits > 0 || idle > spin_rounds + YIELD_ROUNDS) {
+        wait_sleep(w);
+    } else if (idle > spin_rounds) {
+        wait_yield();
+    } else if (mci_engine_is_contended()) {
+        mci_engine_unlock();
+        mci_cpu_pause();
+        mci_engine_lock();
+    } else {
+        mci_cpu_pause();
+    }
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_wait_flag(const bool *flag, int timeout_ms)
+{
+    const volatile bool *is_set = flag; /* written by callbacks in other threads, under the lock */
+    struct mci_waiter w;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    mci_wait_begin(&w, timeout_ms);
+    while (!*is_set && err == MCOMM_SUCCESS)
+        err = mci_wait_step(&w);
+    return *is_set ? MCOMM_SUCCESS : err;
+}

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Peers: their table, their states, the queue of what waits for a connection, and the choice of the
+ * rail that carries them. A peer is connected on first use: shm if its card says that it shares our
+ * node, else (or if that is refused) tcp. A failed peer stays failed.
+ */
+#include "config.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/settings.h"
+#include "base/wait.h"
+#include "rail/rail_priv.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HOOK_MAX 8
+#define BIT(n) (1u << (n))
+
+static const struct {
+    const char *name;
+    unsigned next; /* bit set of states this one may move to */
+} peer_states[MCI_PEER_STATE_NUM] = {
+    [MCI_PEER_IDLE] = {"idle",
+                       BIT(MCI_PEER_CONNECTING) | BIT(MCI_PEER_READY) | BIT(MCI_PEER_FAILED)},
+    [MCI_PEER_CONNECTING] = {"connecting", BIT(MCI_PEER_READY) | BIT(MCI_PEER_FAILED)},
+    [MCI_PEER_READY] = {"ready", BIT(MCI_PEER_FAILED)},
+    [MCI_PEER_FAILED] = {"failed", 0},
+};
+
+struct peer_full { /* about 900 bytes a known process */
+    struct mci_peer pub;
+    struct mci_loop_timer connect_timer;
+    struct mci_card card;
+    char reason[96];
+};
+
+static struct {
+    struct mci_map peers; /* by proc_id */
+    struct mci_peer *self;
+    struct mci_card card;
+    bool is_started;
+    int started_count; /* rails that are up */
+    mci_am_fn_t am[MCI_AM_MAX];
+    mci_peer_failed_fn_t failed[HOOK_MAX];
+    mci_peer_gone_fn_t gone[HOOK_MAX];
+} rails;
+
+static const struct mci_rail_ops *const rail_table[] = {&mci_rail_self_ops, &mci_rail_shm_ops,
+                                                        &mci_rail_tcp_ops};
+#define RAIL_NUM (sizeof(rail_table) / sizeof(rail_table[0]))
+
+static struct peer_full *full(const struct mci_peer *peer)
+{
+    return mci_container_of(peer, struct peer_full, pub);
+}
+
+static void peer_move(struct mci_peer *peer, enum mci_peer_state to)
+{
+    if (!(peer_states[peer->state].next & BIT(to))) {
+        mci_log_error("peer %d: no way from %s to %s", peer->world_rank,
+                      peer_states[peer->state].name, peer_states[to].name);
+        return;
+    }
+    mci_log_trace("peer %d: %s -> %s", peer->world_rank, peer_states[peer->state].name,
+                  peer_states[to].name);
+    peer->state = to;
+}
+
+/* ---- this process's card ---- */
+static void read_text(const char *path, char *buf, size_t nbytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, buf, nbytes - 1) : -1;
+
+    buf[n > 0 ? n : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Field 22 of /proc/self/stat; the name in field 2 may hold spaces and brackets. */
+static uint64_t own_start_time(void)
+{
+    char buf[1024];
+    const char *p;
+    unsigned long long ticks = 0;
+
+    read_text("/proc/self/stat", buf, sizeof(buf));
+    p = strrchr(buf, ')');
+    for (int field = 2; p != NULL && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    if (p != NULL)
+        sscanf(p + 1, "%llu", &ticks);
+    return ticks;
+}
+
+/* Processes with equal keys see the same abstract sockets and may pass each other memory. */
+static uint64_t own_node_key(void)
+{
+    char boot[64];
+    struct stat net = {0};
+    uint64_t key;
+
+    read_text("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+    stat("/proc/self/ns/net", &net);
+    key = mci_hash64(boot, strlen(boot), (uint64_t)net.st_ino);
+    return mci_hash64(mci_settings.node, strlen(mci_settings.node), key);
+}
+
+static void card_make(struct mci_card *card)
+{
+    int rank = (int)card->world_rank;
+
+    memset(card, 0, sizeof(*card));
+    card->magic = MCI_CARD_MAGIC;
+    card->version = MCI_WIRE_VERSION;
+    card->world_rank = (uint32_t)rank;
+    mci_random(&card->proc_id, sizeof(card->proc_id));
+    mci_random(card->key, sizeof(card->key));
+    card->node_key = own_node_key();
+    card->pid = getpid();
+    card->start_time = own_start_time();
+    gethostname(card->host, sizeof(card->host) - 1);
+}
+
+const void *mci_rail_card(size_t *nbytes_p)
+{
+    *nbytes_p = sizeof(rails.card);
+    return &rails.card;
+}
+
+const struct mci_card *mci_rail_own_card(void)
+{
+    return &rails.card;
+}
+
+void mci_rail_set_world_rank(int rank)
+{
+    rails.card.world_rank = (uint32_t)rank;
+    if (rails.self != NULL)
+        rails.self->world_rank = rank;
+}
+
+/* ---- the table of peers ---- */
+mcomm_err_t mci_peer_intern(const void *card, size_t nbytes, struct mci_peer **peer_p)
+{
+    struct mci_card copy;
+    struct mci_peer *peer;
+    struct peer_full *made;
+
+    if (nbytes != sizeof(copy))
+        return mci_err_set(MCOMM_ERR_ARG, "address card has %zu bytes, expected %zu", nbytes,
+                           sizeof(copy));
+    memcpy(&copy, card, sizeof(copy));
+    if (copy.magic != MCI_CARD_MAGIC || copy.version != MCI_WIRE_VERSION ||
+        copy.addr_count > MCI_CARD_ADDR_MAX)
+        return mci_err_set(MCOMM_ERR_ARG, "address card: magic %#x version %u addresses %u",
+                           copy.magic, copy.version, copy.addr_count);
+    peer = mci_map_get(&rails.peers, copy.proc_id);
+    if (peer != NULL) {
+        peer->refs++;
+        *peer_p = peer;
+        return MCOMM_SUCCESS;
+    }
+    made = mci_mem_zalloc(sizeof(*made));
+    if (made == NULL || mci_map_put(&rails.peers, copy.proc_id, &made->pub) != MCOMM_SUCCESS) {
+        mci_mem_free(made);
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for one more peer");
+    }
+    copy.host[sizeof(copy.host) - 1] = '\0';
+    made->card = copy;
+    peer = &made->pub;
+    peer->card = &made->card;
+    peer->refs = 1;
+    peer->proc_id = copy.proc_id;
+    peer->node_key = copy.node_key;
+    peer->pid = copy.pid;
+    peer->world_rank = (int)copy.world_rank;
+    peer->is_local = copy.node_key == rails.card.node_key;
+    peer->eager_max =
+        mci_settings.tcp_eager < MCI_FRAME_MAX ? mci_settings.tcp_eager : MCI_FRAME_MAX;
+    mci_list_init(&peer->waiting);
+    mci_loop_timer_init(&made->connect_timer, NULL, peer);
+    *peer_p = peer;
+    return MCOMM_SUCCESS;
+}
+
+struct mci_peer *mci_peer_self(void)
+{
+    return rails.self;
+}
+
+struct mci_peer *mci_peer_find(uint64_t proc_id)
+{
+    return mci_map_get(&rails.peers, proc_id);
+}
+
+static void peer_free(struct mci_peer *peer)
+{
+    mci_map_remove(&rails.peers, peer->proc_id);
+    mci_loop_timer_cancel(&full(peer)->connect_timer);
+    for (int i = 0; i < HOOK_MAX && rails.gone[i] != NULL; i++)
+        rails.gone[i](peer);
+    mci_mem_free(full(peer));
+}
+
+/* A connection keeps the peer known: only unconnected or failed ones go with their last reference.
+ */
+void mci_peer_release(struct mci_peer *peer)
+{
+    if (--peer->refs > 0 || peer == rails.self)
+        return;
+    if (peer->state == MCI_PEER_IDLE || (peer->state == MCI_PEER_FAILED && peer->conn == NULL))
+        peer_free(peer);
+}
+
+const char *mci_peer_host(const struct mci_peer *peer)
+{
+    return full(peer)->card.host;
+}
+
+const char *mci_peer_reason(const struct mci_peer *peer)
+{
+    return full(peer)->reason;
+}
+
+/* ---- connecting ---- */
+static void connect_over(struct mci_peer *peer, const struct mci_rail_ops *ops)
+{
+    peer->ops = ops;
+    mci_log_debug("peer %d (%s): connecting over %s", peer->world_rank, mci_peer_host(peer),
+                  ops->name);
+    ops->connect(peer);
+}
+
+static void connect_expired(struct mci_loop_timer *timer)
+{
+    struct mci_peer *peer = timer->arg;
+
+    if (peer->state != MCI_PEER_CONNECTING)
+        return;
+    peer->ops->close(peer, MCOMM_ERR_UNREACHABLE);
+    mci_peer_unreachable(peer, peer->ops, "no answer within the connect time-out");
+}
+
+static void connect_timer_start(struct mci_peer *peer)
+{
+    struct peer_full *f = full(peer);
+
+    f->connect_timer.fn = connect_expired;
+    mci_loop_timer_set(&f->connect_timer, (int64_t)mci_settings.connect_timeout * 1000000);
+}
+
+static void peer_connect(struct mci_peer *peer)
+{
+    peer_move(peer, MCI_PEER_CONNECTING);
+    connect_timer_start(peer);
+    if (peer->is_local && rails.card.has_shm && peer->card->has_shm)
+        connect_over(peer, &mci_rail_shm_ops);
+    else
+        connect_over(peer, &mci_rail_tcp_ops);
+}
+
+void mci_peer_watch(struct mci_peer *peer)
+{
+    if (peer->state == MCI_PEER_IDLE)
+        peer_connect(peer);
+}
+
+void mci_peer_unreachable(struct mci_peer *peer, const struct mci_rail_ops *ops, const char *reason)
+{
+    if (peer->state != MCI_PEER_CONNECTING || peer->ops != ops)
+        return;
+    mci_log_debug("peer %d: %s: %s", peer->world_rank, ops->name, reason);
+    if (ops == &mci_rail_shm_ops) {
+        connect_timer_start(peer);
+        connect_over(peer, &mci_rail_tcp_ops);
+        return;
+    }
+    mci_peer_fail(peer, reason);
+}
+
+bool mci_peer_accepts(struct mci_peer *peer, const struct mci_rail_ops *ops)
+{
+    if (peer->state == MCI_PEER_IDLE) {
+        peer->ops = ops;
+        return true;
+    }
+    return peer->state == MCI_PEER_CONNECTING && peer->proc_id < rails.card.proc_id;
+}
+
+void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void *conn,
+                    size_t eager_max)
+{
+    struct mci_list queue, *node;
+
+    mci_loop_timer_cancel(&full(peer)->connect_timer);
+    peer->ops = ops;
+    peer->conn = conn;
+    peer->eager_max = eager_max < MCI_FRAME_MAX ? eager_max : MCI_FRAME_MAX;
+    peer_move(peer, MCI_PEER_READY);
+    mci_list_init(&queue);
+    while ((node = mci_list_pop(&peer->waiting)) != NULL)
+        mci_list_push(&queue, node);
+    while ((node = mci_list_pop(&queue)) != NULL) {
+        struct mci_tx *tx = mci_container_of(node, struct mci_tx, link);
+        mcomm_err_t err = mci_peer_is_failed(peer) ? MCOMM_ERR_PROC_FAILED
+                                                   : ops->send(peer, &tx->frame, tx->iov,
+                                                               tx->iov_count, tx->frame.nbytes, tx);
+
+        if (err != MCI_PENDING)
+            mci_tx_finish(tx, err);
+    }
+    mci_wake_self();
+}
+
+/* ---- failure ---- */
+void mci_peer_fail(struct mci_peer *peer, const char *reason)
+{
+    struct mci_list *node;
+
+    if (peer->state == MCI_PEER_FAILED || peer == rails.self)
+        return;
+    snprintf(full(peer)->reason, sizeof(full(peer)->reason), "%s", reason);
+    mci_log_info("peer %d (%s pid %lld): %s", peer->world_rank, mci_peer_host(peer),
+                 (long long)peer->pid, reason);
+    peer_move(peer, MCI_PEER_FAILED);
+    mci_loop_timer_cancel(&full(peer)->connect_timer);
+    peer->refs++; /* callbacks may give up theirs */
+    if (peer->ops != NULL)
+        peer->ops->close(peer, MCOMM_ERR_PROC_FAILED);
+    while ((node = mci_list_pop(&peer->waiting)) != NULL)
+        mci_tx_finish(mci_container_of(node, struct mci_tx, link), MCOMM_ERR_PROC_FAILED);
+    mci_inop_fail_all(peer, MCOMM_ERR_PROC_FAILED);
+    for (int i = 0; i < HOOK_MAX && rails.failed[i] != NULL; i++)
+        rails.failed[i](peer);
+    mci_wake_self();
+    mci_peer_release(peer);
+}
+
+void mci_peer_leave(struct mci_peer *peer)
+{
+    peer->has_left = true;
+    mci_peer_fail(peer, "the process has finalized");
+}
+
+void mci_rail_on_failed(mci_peer_failed_fn_t fn)
+{
+    for (int i = 0; i < HOOK_MAX; i++) {
+        if (rails.failed[i] == fn)
+            return;
+        if (rails.failed[i] == NULL) {
+            rails.failed[i] = fn;
+            return;
+        }
+    }
+}
+
+void mci_rail_on_gone(mci_peer_gone_fn_t fn)
+{
+    for (int i = 0; i < HOOK_MAX; i++) {
+        if (rails.gone[i] == fn)
+            return;
+        if (rails.gone[i] == NULL) {
+            rails.gone[i] = fn;
+            return;
+        }
+    }
+}
+
+/* ---- frames ---- */
+void mci_rail_set_am(enum mci_am am, mci_am_fn_t fn)
+{
+    rails.am[am] = fn;
+}
+
+void mci_rail_deliver(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                      struct mci_sink *sink)
+{
+    if (frame->am < MCI_AM_MAX && rails.am[frame->am] != NULL)
+        rails.am[frame->am](peer, frame, payload, sink);
+    else
+        mci_log_warn("peer %d: frame of unknown kind %u dropped", peer->world_rank, frame->am);
+}
+
+mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
+                           size_t iov_count, size_t nbytes, struct mci_tx *tx)
+{
+    struct mci_tx *queued;
+
+    frame->nbytes = (uint32_t)nbytes;
+    if (__builtin_expect(peer->state == MCI_PEER_READY, 1))
+        return peer->ops->send(peer, frame, iov, iov_count, nbytes, tx);
+    if (peer->state == MCI_PEER_IDLE) {
+        peer_connect(peer);
+        if (peer->state == MCI_PEER_READY)
+            return peer->ops->send(peer, frame, iov, iov_count, nbytes, tx);
+    }
+    if (peer->state == MCI_PEER_FAILED)
+        return mci_err_set(MCOMM_ERR_PROC_FAILED, "rank %d of the job (%s): %s", peer->world_rank,
+                           mci_peer_host(peer), mci_peer_reason(peer));
+    queued = tx;
+    if (queued == NULL)
+        queued = mci_tx_copy(frame, iov, iov_count, nbytes);
+    else
+        mci_tx_fill(queued, frame, iov, iov_count, nbytes);
+    if (queued == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory to queue a frame of %zu bytes", nbytes);
+    mci_list_push(&peer->waiting, &queued->link);
+    return tx == NULL ? MCOMM_SUCCESS : MCI_PENDING;
+}
+
+mcomm_err_t mci_peer_send(struct mci_peer *peer, struct mci_frame *frame, const void *payload,
+                          size_t nbytes, struct mci_tx *tx)
+{
+    mcomm_iov_t local, *one = tx != NULL ? &tx->one : &local;
+
+    one->base = (void *)(uintptr_t)payload;
+    one->nbytes = nbytes;
+    return mci_peer_sendv(peer, frame, one, 1, nbytes, tx);
+}
+
+bool mci_peer_unsend(struct mci_peer *peer, struct mci_tx *tx)
+{
+    struct mci_list *node;
+
+    MCI_LIST_FOREACH (node, &peer->waiting) {
+        if (node == &tx->link) {
+            mci_list_remove(node);
+            return true;
+        }
+    }
+    return peer->state == MCI_PEER_READY && peer->ops->unsend(peer, tx);
+}
+
+/* ---- start and stop ---- */
+static void rails_stop_started(void)
+{
+    while (rails.started_count > 0)
+        rail_table[--rails.started_count]->stop();
+}
+
+mcomm_err_t mci_rail_start(void)
+{
+    size_t card_nbytes;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    mci_engine_lock();
+    mci_map_init(&rails.peers);
+    card_make(&rails.card);
+    err = mci_op_start();
+    for (size_t i = 0; i < RAIL_NUM && err == MCOMM_SUCCESS; i++) {
+        err = rail_table[i]->start(&rails.card);
+        if (err == MCOMM_SUCCESS)
+            rails.started_count++;
+    }
+    if (err == MCOMM_SUCCESS)
+        err = mci_peer_intern(mci_rail_card(&card_nbytes), sizeof(rails.card), &rails.self);
+    if (err == MCOMM_SUCCESS) {
+        mci_peer_ready(rails.self, &mci_rail_self_ops, NULL, MCI_FRAME_MAX);
+        rails.is_started = true;
+    } else {
+        rails_stop_started();
+        mci_op_stop();
+        mci_map_fini(&rails.peers);
+    }
+    mci_engine_unlock();
+    return err;
+}
+
+static bool all_idle(void)
+{
+    size_t cursor = 0;
+    struct mci_peer *peer;
+
+    while ((peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL) {
+        if (peer->state == MCI_PEER_READY && !peer->ops->is_idle(peer))
+            return false;
+        if (peer->state == MCI_PEER_CONNECTING && !mci_list_is_empty(&peer->waiting))
+            return false;
+    }
+    return true;
+}
+
+void mci_rail_stop(int timeout_ms)
+{
+    struct mci_waiter w;
+    struct mci_list *node;
+    struct mci_peer *peer;
+
+    if (!rails.is_started)
+        return;
+    mci_engine_lock();
+    mci_wait_begin(&w, timeout_ms);
+    while (!all_idle() && mci_wait_step(&w) == MCOMM_SUCCESS)
+        ;
+    for (size_t cursor = 0; (peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL;) {
+        if (peer->ops != NULL && peer->state != MCI_PEER_FAILED)
+            peer->ops->close(peer, MCOMM_ERR_NOT_INIT);
+        while ((node = mci_list_pop(&peer->waiting)) != NULL)
+            mci_tx_finish(mci_container_of(node, struct mci_tx, link), MCOMM_ERR_NOT_INIT);
+    }
+    rails_stop_started();
+    for (size_t cursor = 0; (peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL;)
+        peer_free(peer);
+    mci_op_stop();
+    mci_map_fini(&rails.peers);
+    rails.self = NULL;
+    rails.is_started = false;
+    mci_engine_unlock();
+}
+
+size_t mci_rail_count(void)
+{
+    return RAIL_NUM;
+}
+
+mcomm_err_t mci_rail_describe(size_t index, mcomm_rail_desc_t *desc_p)
+{
+    if (index >= RAIL_NUM)
+        return mci_err_set(MCOMM_ERR_ARG, "index is %zu, there are %zu rails", index, RAIL_NUM);
+    rail_table[index]->describe(desc_p);
+    return MCOMM_SUCCESS;
+}
