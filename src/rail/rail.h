@@ -42,7 +42,7 @@ enum mci_am {
     MCI_AM_RMA_REPLY,
     MCI_AM_RMA_SYNC,
     MCI_AM_RMA_8,
-    MCI_AM_RMA_9,
+    MCI_AM_COLL_POISON, /* a member gave up a collective: the others must not wait for it */
     MCI_AM_MAX = 32
 };
 
@@ -80,6 +80,7 @@ struct mci_peer {
     size_t eager_max; /* largest payload worth sending as one frame; set when ready, else tcp's */
     struct mci_list waiting; /* frames and operations queued until it is ready */
     struct mci_card *card;
+    struct mci_doorbell *bell; /* of a shm peer, set by the shm rail when ready; else NULL */
     void *p2p;   /* pt2pt's per-peer state (credits), freed through its own hook */
     void *rma;   /* rma's */
     void *fault; /* fault's */
