@@ -1,3 +1,9 @@
 # Unit tests: per test one line in the list and one that links the archive.
 UNIT_TESTS += %D%/test_base_version
 %C%_test_base_version_LDADD = $(UNIT_LDADD)
+UNIT_TESTS += %D%/test_base_hash
+%C%_test_base_hash_LDADD = $(UNIT_LDADD)
+UNIT_TESTS += %D%/test_base_handle
+%C%_test_base_handle_LDADD = $(UNIT_LDADD)
+UNIT_TESTS += %D%/test_base_wait
+%C%_test_base_wait_LDADD = $(UNIT_LDADD)
