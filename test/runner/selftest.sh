@@ -17,6 +17,7 @@ fails=0
 cat >"$dir/prog" <<EOF
 #!/bin/sh
 rank=\${MCOMM_RANK:-\${PMIX_RANK:-\${PMI_RANK:-0}}}
+echo \$\$ >$dir/pid.\$rank
 echo "rank \$rank of \$MCOMM_TEST_NP on \$MCOMM_NODE"
 case \$1 in
 fail) [ \$rank = 1 ] && exit 3; exec sleep 321 ;;
@@ -83,16 +84,18 @@ for launcher in mpirun prterun hydra; do
 done
 
 # Stopped from outside: its ranks are gone when it is.
+rm -f "$dir"/pid.*
 "$mprun" "$dir/case.mp" args=hang >"$dir/out" 2>&1 &
 pid=$!
-until [ "$(pgrep -c -P $pid)" = 3 ]; do :; done
-ranks=$(pgrep -P $pid)
+until [ -s "$dir/pid.0" ] && [ -s "$dir/pid.1" ] && [ -s "$dir/pid.2" ]; do
+    [ -d "/proc/$pid" ] || break
+done
 kill -TERM $pid
 wait $pid
 status=$?
-for rank in $ranks; do
-    if [ -d "/proc/$rank" ]; then
-        echo "FAIL: rank process $rank outlived the runner"
+for file in "$dir"/pid.[0-2]; do
+    if [ -d "/proc/$(cat "$file")" ]; then
+        echo "FAIL: ${file##*/} outlived the runner"
         fails=$((fails + 1))
     fi
 done
