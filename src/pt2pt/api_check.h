@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Checks of arguments in front of every exported function of this module. The good case is inline;
+ * api_check.c writes the texts.
+ */
+#ifndef MCI_PT2PT_API_CHECK_H
+#define MCI_PT2PT_API_CHECK_H
+
+#include "pt2pt/pt2pt_priv.h"
+
+#define IOV_COUNT_MAX ((size_t)1 << 20)
+
+mcomm_err_t mci_api_bad_comm(struct mci_comm *comm);
+mcomm_err_t mci_api_bad_peer(const struct mci_comm *comm, const char *name, int rank, int tag,
+                             bool is_send);
+mcomm_err_t mci_api_check_list(const mcomm_iov_t *iov, size_t iov_count, size_t *nbytes_p);
+
+/* On success the engine lock is held. */
+static inline mcomm_err_t mci_api_enter(mcomm_comm_t handle, struct mci_comm **comm_p)
+{
+    mcomm_err_t err = mci_check_init();
+
+    if (unlikely(err != MCOMM_SUCCESS))
+        return err;
+    mci_engine_lock();
+    *comm_p = mci_comm_get(handle);
+    if (unlikely(*comm_p == NULL ||
+                 atomic_load_explicit(&(*comm_p)->is_revoked, memory_order_relaxed))) {
+        err = mci_api_bad_comm(*comm_p);
+        mci_engine_unlock();
+    }
+    return err;
+}
+
+static inline mcomm_err_t mci_api_check_recv_from(const struct mci_comm *comm, int source, int tag)
+{
+    if (likely((source >= 0 && source < comm->size) || source == MCOMM_ANY_SOURCE ||
+               source == MCOMM_RANK_NULL) &&
+        likely(tag >= MCOMM_ANY_TAG))
+        return MCOMM_SUCCESS;
+    return mci_api_bad_peer(comm, "source", source, tag, false);
+}
+
+static inline mcomm_err_t mci_api_check_recv(const struct mci_comm *comm, const void *buf,
+                                             size_t nbytes, int source, int tag)
+{
+    mcomm_err_t err = mci_api_check_recv_from(comm, source, tag);
+
+    if (unlikely(err != MCOMM_SUCCESS))
+        return err;
+    return likely(buf != NULL && nbytes <= PTRDIFF_MAX) ? MCOMM_SUCCESS
+                                                        : mci_check_buffer("buf", buf, nbytes);
+}
+
+static inline mcomm_err_t mci_api_check_send(const struct mci_comm *comm, const void *buf,
+                                             size_t nbytes, int dest, int tag)
+{
+    if (unlikely(!((dest >= 0 && dest < comm->size) || dest == MCOMM_RANK_NULL) || tag < 0))
+        return mci_api_bad_peer(comm, "dest", dest, tag, true);
+    return likely(buf != NULL && nbytes <= PTRDIFF_MAX) ? MCOMM_SUCCESS
+                                                        : mci_check_buffer("buf", buf, nbytes);
+}
+
+#endif
