@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Meeting local peers: an abstract unix socket with a random name (nothing in any file system), the
+ * admission handshake, then HELLO with the segment and the doorbell, and ACCEPT with the other
+ * doorbell. Afterwards the socket stays open: its end, or the pidfd's event, is the peer's end. All
+ * that the peer had published by then is still delivered.
+ */
+#include "config.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/hash.h"
+#include "base/settings.h"
+#include "rail/handshake.h"
+#include "rail/shm/shm_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define RETRY_NS 2000000 /* the listener's queue was full */
+#define BACKLOG 256
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+/* The first argument of REFUSE. */
+enum refusal {
+    REFUSE_YIELD = 1, /* my own connection to you is on its way */
+    REFUSE_CANNOT
+};
+
+static void conn_process(struct mci_loop_fd *handle, uint32_t events);
+static void connect_try(struct mci_shm_conn *conn);
+
+static socklen_t socket_name(const uint8_t name[16], struct sockaddr_un *addr)
+{
+    int n = 6;
+
+    memset(addr, 0, sizeof(*addr));
+    addr->sun_family = AF_UNIX;
+    memcpy(addr->sun_path + 1, "mcomm.", 6);
+    for (int i = 0; i < 16; i++)
+        n += snprintf(addr->sun_path + 1 + n, 3, "%02x", name[i]);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+/* An attempt that never got ready goes without a sound. */
+static void conn_drop(struct mci_shm_conn *conn)
+{
+    mci_shm_conn_close(conn, MCOMM_ERR_UNREACHABLE);
+    if (mci_shm_rail.poll_depth == 0)
+        mci_shm_conn_reap();
+}
+
+static void conn_unreachable(struct mci_shm_conn *conn, const char *reason)
+{
+    struct mci_peer *peer = conn->peer;
+
+    conn_drop(conn);
+    mci_peer_unreachable(peer, &mci_rail_shm_ops, reason);
+}
+
+/* This process's own attempt to reach peer, if there is one. */
+static struct mci_shm_conn *attempt_find(const struct mci_peer *peer)
+{
+    struct mci_list *node;
+
+    MCI_LIST_FOREACH (node, &mci_shm_rail.pending) {
+        struct mci_shm_conn *conn = mci_container_of(node, struct mci_shm_conn, link);
+
+        if (conn->peer == peer && conn->is_connector)
+            return conn;
+    }
+    return NULL;
+}
+
+/* ---- the peer's end ---- */
+static void conn_dead(struct mci_shm_conn *conn, bool has_left, const char *reason)
+{
+    struct mci_peer *peer = conn->peer;
+
+    conn->is_peer_gone = true;
+    mci_loop_fd_del(&conn->sock);
+    mci_loop_fd_del(&conn->pidfd);
+    mci_shm_rail.poll_depth++; /* keeps its memory */
+    mci_shm_drain(conn);
+    mci_shm_rail.poll_depth--;
+    if (conn->is_closed)
+        return;
+    if (has_left)
+        mci_peer_leave(peer);
+    else
+        mci_peer_fail(peer, reason);
+}
+
+static void process_ended(struct mci_loop_fd *handle, uint32_t events)
+{
+    (void)events;
+    conn_dead(handle->arg, false, "the process has died");
+}
+
+/* Field 22 of /proc/PID/stat; the name in field 2 may hold spaces and brackets. */
+static uint64_t start_time(pid_t pid)
+{
+    char path[32], buf[1024];
+    unsigned long long ticks = 0;
+    const char *p;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    n = read(fd, buf, sizeof(buf) - 1);
+    close(fd);
+    buf[n > 0 ? n : 0] = '\0';
+    p = strrchr(buf, ')');
+    for (int field = 2; p != NULL && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    if (p != NULL)
+        sscanf(p + 1, "%llu", &ticks);
+    return ticks;
+}
+
+/*
+ * The socket alone does not tell when a child made by fork() still holds the other end. The
+ * kernel's word on who connected is used, not the card's: it is right across pid namespaces.
+ */
+void mci_shm_watch_process(struct mci_shm_conn *conn)
+{
+    struct ucred cred;
+    socklen_t nbytes = sizeof(cred);
+
+    if (getsockopt(conn->sock.fd, SOL_SOCKET, SO_PEERCRED, &cred, &nbytes) != 0 || cred.pid <= 0)
+        return;
+    conn->pidfd.fd = (int)syscall(SYS_pidfd_open, cred.pid, 0);
+    if (start_time(cred.pid) != conn->peer->card->start_time) {
+        if (conn->pidfd.fd >= 0)
+            close(conn->pidfd.fd);
+        conn->pidfd.fd = -1;
+        return;
+    }
+    conn->pid = cred.pid;
+    conn->pidfd.fn = process_ended;
+    conn->pidfd.events = EPOLLIN;
+    if (conn->pidfd.fd >= 0 && mci_loop_fd_add(&conn->pidfd) != MCOMM_SUCCESS) {
+        close(conn->pidfd.fd);
+        conn->pidfd.fd = -1;
+    }
+}
+
+/* ---- hello and accept ---- */
+static void hello_args(uint64_t arg[4])
+{
+    arg[0] = (uintptr_t)&mci_shm_rail.probe_token;
+    arg[1] = mci_shm_rail.probe_token;
+    arg[2] = arg[3] = 0;
+}
+
+static mcomm_err_t hello_send(struct mci_shm_conn *conn)
+{
+    uint64_t arg[4];
+    int fds[2];
+    mcomm_err_t err;
+
+    err = mci_shm_seg_create(&conn->seg, mci_shm_ring_choose());
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_shm_conn_wire(conn);
+    fds[0] = conn->seg.fd;
+    fds[1] = mci_doorbell_fd();
+    hello_args(arg);
+    return mci_shm_ctl_send(conn, MCI_SHM_CTL_HELLO, arg, fds, 2);
+}
+
+/* Both directions work from here on. */
+static void conn_ready(struct mci_shm_conn *conn, uint64_t probe_addr, uint64_t probe_token)
+{
+    mci_shm_watch_process(conn);
+    mci_shm_cma_probe(conn, probe_addr, probe_token);
+    if (mci_shm_conn_start(conn) != MCOMM_SUCCESS)
+        conn_unreachable(conn, mcomm_last_error());
+}
+
+static void conn_refuse(struct mci_shm_conn *conn, enum refusal why)
+{
+    uint64_t arg[4] = {why};
+
+    mci_shm_ctl_send(conn, MCI_SHM_CTL_REFUSE, arg, NULL, 0);
+    conn_drop(conn);
+}
+
+static void hello_received(struct mci_shm_conn *conn)
+{
+    uint64_t probe_addr = conn->in.arg[0], probe_token = conn->in.arg[1], arg[4];
+    struct mci_shm_conn *attempt;
+    struct mci_peer *peer;
+    int fd = mci_doorbell_fd();
+
+    if (mci_shm_seg_attach(&conn->seg, mci_shm_ctl_take_fd(conn, 0)) != MCOMM_SUCCESS ||
+        mci_shm_conn_bell(conn, mci_shm_ctl_take_fd(conn, 1)) != MCOMM_SUCCESS ||
+        mci_peer_intern(conn->card, sizeof(*conn->card), &peer) != MCOMM_SUCCESS) {
+        mci_log_warn("shm rail: a local process could not be connected: %s", mcomm_last_error());
+        conn_refuse(conn, REFUSE_CANNOT);
+        return;
+    }
+    if (!mci_peer_accepts(peer, &mci_rail_shm_ops)) {
+        conn_refuse(conn, REFUSE_YIELD);
+        mci_peer_release(peer);
+        return;
+    }
+    attempt = attempt_find(peer);
+    if (attempt != NULL)
+        conn_drop(attempt);
+    conn->peer = peer;
+    mci_shm_conn_wire(conn);
+    hello_args(arg);
+    mci_shm_ctl_send(conn, MCI_SHM_CTL_ACCEPT, arg, &fd, 1);
+    mci_shm_ctl_next(conn);
+    conn_ready(conn, probe_addr, probe_token);
+    mci_peer_release(peer); /* a ready one stays known without */
+}
+
+static void accept_received(struct mci_shm_conn *conn)
+{
+    uint64_t probe_addr = conn->in.arg[0], probe_token = conn->in.arg[1];
+
+    if (mci_shm_conn_bell(conn, mci_shm_ctl_take_fd(conn, 0)) != MCOMM_SUCCESS) {
+        conn_unreachable(conn, mcomm_last_error());
+        return;
+    }
+    mci_shm_ctl_next(conn);
+    conn_ready(conn, probe_addr, probe_token);
+}
+
+static void refuse_received(struct mci_shm_conn *conn)
+{
+    bool is_yield = conn->in.arg[0] == REFUSE_YIELD;
+
+    mci_shm_ctl_next(conn);
+    if (!is_yield) {
+        conn_unreachable(conn, "it cannot use shared memory");
+        return;
+    }
+    mci_loop_fd_del(&conn->sock); /* peer.c's deadline covers the wait for the other connection */
+    mci_shm_conn_move(conn, MCI_SHM_YIELDED);
+}
+
+static void ready_received(struct mci_shm_conn *conn)
+{
+    struct mci_shm_ctl msg = conn->in;
+    int fd = mci_shm_ctl_take_fd(conn, 0);
+
+    mci_shm_ctl_next(conn);
+    if (msg.type == MCI_SHM_CTL_REGION_ASK)
+        mci_shm_region_asked(conn, msg.arg[0], msg.arg[1]);
+    else if (msg.type == MCI_SHM_CTL_REGION)
+        mci_shm_region_answered(conn, &msg, fd);
+    else if (fd >= 0)
+        close(fd);
+    if (msg.type == MCI_SHM_CTL_BYE)
+        conn_dead(conn, true, NULL);
+}
+
+/* One message, by state. What does not fit the state is ignored once ready, else ends the attempt.
+ */
+static void message_received(struct mci_shm_conn *conn)
+{
+    uint32_t type = conn->in.type;
+
+    if (conn->state == MCI_SHM_READY)
+        ready_received(conn);
+    else if (conn->state == MCI_SHM_WAIT_HELLO && type == MCI_SHM_CTL_HELLO)
+        hello_received(conn);
+    else if (conn->state == MCI_SHM_WAIT_ACCEPT && type == MCI_SHM_CTL_ACCEPT)
+        accept_received(conn);
+    else if (conn->state == MCI_SHM_WAIT_ACCEPT && type == MCI_SHM_CTL_REFUSE)
+        refuse_received(conn);
+    else if (conn->is_connector)
+        conn_unreachable(conn, "it does not speak the shm rail's protocol");
+    else
+        conn_drop(conn);
+}
+
+static void conn_lost(struct mci_shm_conn *conn)
+{
+    if (conn->state == MCI_SHM_READY)
+        conn_dead(conn, false, "the process has died");
+    else if (conn->is_connector)
+        conn_unreachable(conn, "it closed the connection");
+    else
+        conn_drop(conn);
+}
+
+/* At most a few messages a time; a message may end the connection, which is then reaped later. */
+static void conn_process(struct mci_loop_fd *handle, uint32_t events)
+{
+    struct mci_shm_conn *conn = handle->arg;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    mci_shm_rail.poll_depth++; /* keeps its memory */
+    if ((events & EPOLLOUT) && mci_shm_ctl_flush(conn) != MCOMM_SUCCESS)
+        err = MCOMM_ERR_PROC_FAILED;
+    for (int i = 0; i < 8 && err == MCOMM_SUCCESS && !conn->is_closed; i++) {
+        if (conn->state == MCI_SHM_YIELDED)
+            break;
+        err = mci_shm_ctl_recv(conn);
+        if (err == MCOMM_SUCCESS)
+            message_received(conn);
+    }
+    if (err == MCOMM_ERR_PROC_FAILED && !conn->is_closed)
+        conn_lost(conn);
+    mci_shm_rail.poll_depth--;
+}
+
+static mcomm_err_t conn_listen(struct mci_shm_conn *conn, int fd)
+{
+    conn->sock.fd = fd;
+    conn->sock.fn = conn_process;
+    conn->sock.events = EPOLLIN;
+    return mci_loop_fd_add(&conn->sock);
+}
+
+/* ---- connector ---- */
+static void connect_admitted(void *arg, const struct mci_handshake_end *end)
+{
+    struct mci_shm_conn *conn = arg;
+
+    conn->handshake = NULL;
+    if (end->err != MCOMM_SUCCESS) {
+        conn_unreachable(conn, end->err == MCOMM_ERR_AUTH ? mcomm_last_error()
+                                                          : "no admission on its unix socket");
+        return;
+    }
+    mci_shm_conn_move(conn, MCI_SHM_WAIT_ACCEPT);
+    if (conn_listen(conn, end->fd) != MCOMM_SUCCESS || hello_send(conn) != MCOMM_SUCCESS)
+        conn_unreachable(conn, mcomm_last_error());
+}
+
+static void connect_again(struct mci_loop_timer *timer)
+{
+    connect_try(timer->arg);
+}
+
+static void connect_try(struct mci_shm_conn *conn)
+{
+    struct sockaddr_un addr;
+    socklen_t nbytes = socket_name(conn->peer->card->unix_name, &addr);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    char reason[96];
+
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&addr, nbytes) == 0) {
+        mci_shm_conn_move(conn, MCI_SHM_ADMISSION);
+        if (mci_handshake_connect(fd, conn->peer->card, NULL, 0, mci_settings.connect_timeout,
+                                  connect_admitted, conn, &conn->handshake) != MCOMM_SUCCESS)
+            conn_unreachable(conn, mcomm_last_error());
+        return;
+    }
+    snprintf(reason, sizeof(reason), "its unix socket: %s", strerror(errno));
+    if (fd >= 0 && errno == EAGAIN) {
+        close(fd);
+        conn->timer.fn = connect_again;
+        mci_loop_timer_set(&conn->timer, RETRY_NS);
+        return;
+    }
+    if (fd >= 0)
+        close(fd);
+    conn_unreachable(conn, reason);
+}
+
+void mci_shm_connect(struct mci_peer *peer)
+{
+    struct mci_shm_conn *conn = mci_shm_conn_new();
+
+    if (conn == NULL) {
+        mci_peer_unreachable(peer, &mci_rail_shm_ops, "no memory for a connection");
+        return;
+    }
+    conn->peer = peer;
+    conn->is_connector = true;
+    connect_try(conn);
+}
+
+void mci_shm_close(struct mci_peer *peer, mcomm_err_t err)
+{
+    struct mci_shm_conn *attempt = attempt_find(peer);
+
+    if (peer->conn != NULL)
+        mci_shm_conn_close(peer->conn, err);
+    if (attempt != NULL)
+        mci_shm_conn_close(attempt, err);
+}
+
+/* ---- acceptor ---- */
+static void hello_expired(struct mci_loop_timer *timer)
+{
+    conn_drop(timer->arg);
+}
+
+static void incoming_admitted(void *arg, const struct mci_handshake_end *end)
+{
+    struct mci_shm_conn *conn;
+
+    (void)arg;
+    if (end->err != MCOMM_SUCCESS) {
+        mci_log_debug("shm rail: an incoming connection was not admitted (%s)",
+                      mcomm_err_name(end->err));
+        return;
+    }
+    conn = mci_shm_conn_new();
+    if (conn == NULL) {
+        close(end->fd);
+        return;
+    }
+    mci_shm_conn_move(conn, MCI_SHM_WAIT_HELLO);
+    conn->timer.fn = hello_expired;
+    mci_loop_timer_set(&conn->timer, (int64_t)mci_settings.connect_timeout * 1000000);
+    conn->card = mci_mem_dup(end->card, sizeof(*end->card));
+    if (conn_listen(conn, end->fd) != MCOMM_SUCCESS || conn->card == NULL)
+        conn_drop(conn);
+}
+
+static void listener_ready(struct mci_loop_fd *handle, uint32_t events)
+{
+    int fd;
+
+    (void)events;
+    while ((fd = accept4(handle->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
+        mci_handshake_accept(fd, NULL, 0, mci_settings.connect_timeout, incoming_admitted, NULL);
+}
+
+mcomm_err_t mci_shm_listen(struct mci_card *card)
+{
+    struct mci_loop_fd *listener = &mci_shm_rail.listener;
+    struct sockaddr_un addr;
+    socklen_t nbytes;
+    mcomm_err_t err;
+
+    mci_random(card->unix_name, sizeof(card->unix_name));
+    nbytes = socket_name(card->unix_name, &addr);
+    listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (listener->fd < 0 || bind(listener->fd, (struct sockaddr *)&addr, nbytes) != 0 ||
+        listen(listener->fd, BACKLOG) != 0) {
+        err = mci_err_sys(MCOMM_ERR_SYS, errno, "abstract unix socket");
+        goto close_listener;
+    }
+    listener->fn = listener_ready;
+    listener->events = EPOLLIN;
+    err = mci_loop_fd_add(listener);
+    if (err != MCOMM_SUCCESS)
+        goto close_listener;
+    card->has_shm = 1;
+    return MCOMM_SUCCESS;
+
+close_listener:
+    if (listener->fd >= 0)
+        close(listener->fd);
+    listener->fd = -1;
+    return err;
+}
+
+void mci_shm_unlisten(void)
+{
+    struct mci_loop_fd *listener = &mci_shm_rail.listener;
+
+    mci_handshake_cancel_incoming(incoming_admitted);
+    if (listener->fd < 0)
+        return;
+    mci_loop_fd_del(listener);
+    close(listener->fd);
+    listener->fd = -1;
+}
