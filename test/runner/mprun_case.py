@@ -26,6 +26,7 @@ KEYS = {
     "match": ([], True),
     "exit": ("0", False),
     "dies": ("", False),
+    "kill_all": ("0", False),
     "hosts": ("", False),
     "nics": ("1", False),
     "shm": ("", False),
@@ -51,12 +52,13 @@ class Variant:
         self.nodes = nodes
         self.launcher = launcher
         self.prog = find_program(case["prog"])
-        self.args = shlex.split(case["args"])
-        self.env = case["env"]
+        self.args = [with_folders(arg) for arg in shlex.split(case["args"])]
+        self.env = [with_folders(pair) for pair in case["env"]]
         self.needs = [need for words in case["needs"] for need in words.split(",") if need]
         self.match = case["match"]
         self.exit = int(case["exit"])
         self.dies = {int(rank) for rank in case["dies"].split(",") if rank}
+        self.kill_all = int(case["kill_all"])
         self.hosts = int(case["hosts"] or 0)
         self.nics = int(case["nics"])
         self.shm = case["shm"]
@@ -94,6 +96,10 @@ def build_dir():
 def source_dir():
     here = os.path.dirname(os.path.abspath(__file__))
     return os.environ.get("MCOMM_TEST_SRCDIR", os.path.dirname(os.path.dirname(here)))
+
+
+def with_folders(text):
+    return text.replace("{src}", source_dir()).replace("{build}", build_dir())
 
 
 def find_program(name):

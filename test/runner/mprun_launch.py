@@ -110,8 +110,9 @@ def describe_exit(status):
 class Run:
     """One run of a variant: execute(), output(), clean_up()."""
 
-    def __init__(self, variant):
+    def __init__(self, variant, kill_after=None):
         self.variant = variant
+        self.kill_after = kill_after  # seconds until all ranks are killed; None: never
         self.run_id = secrets.token_hex(8)
         self.before = mprun_sweep.snapshot()
         self.folder = tempfile.mkdtemp(prefix="mprun-")
@@ -284,6 +285,14 @@ class Run:
                 self.notes.append("no output matches %s" % pattern)
         return (1 if self.notes else 0), "\n".join(self.notes)
 
+    def kill_ranks(self):
+        """SIGKILL to all ranks at once, at the moment that the case asks for."""
+        waiting = [os.pidfd_open(child.pid) for _, child in self.children]
+        select.select(waiting[:1], [], [], self.kill_after)
+        mprun_sweep.kill_all(self.run_id, set(self.sandbox.holders()))
+        for pidfd in waiting:
+            os.close(pidfd)
+
     def execute(self):
         begin = time.monotonic()
         self.sandbox = mprun_sandbox.Sandbox(self.variant)
@@ -292,6 +301,9 @@ class Run:
             self.start_tcp(env)
         else:
             self.start_launcher(env)
+        if self.kill_after is not None:
+            self.kill_ranks()
+            return 0, ""
         ended = self.wait()
         self.seconds = time.monotonic() - begin
         if ended and not self.notes:

@@ -22,6 +22,7 @@ echo "rank \$rank of \$MCOMM_TEST_NP on \$MCOMM_NODE"
 case \$1 in
 fail) [ \$rank = 1 ] && exit 3; exec sleep 321 ;;
 hang) exec sleep 321 ;;
+late) echo x >/dev/shm/mcomm-selftest-$$; sleep 0.3; rm -f /dev/shm/mcomm-selftest-$$ ;;
 skip) echo "SKIP: told to"; exit 77 ;;
 five) exit 5 ;;
 leave_file) echo x >/dev/shm/mcomm-selftest-$$ ;;
@@ -65,6 +66,8 @@ expect 1 'left behind: .*/mcomm.socket' args=leave_socket
 expect 1 'left behind: process .*sleep 321' args=leave_process
 expect 0 '^ok 1' args=die dies=1
 expect 1 'rank 1: killed by SIGKILL' args=die
+expect 0 'killed at 5 random moments' kill_all=5
+expect 1 'not ok 1 .* killed after' args=late kill_all=20
 expect 1 'program not found' prog=none-of-this-name
 expect 1 'not a known key=value: npp=3' npp=3
 expect 77 'SKIP needs the program none-of-this-name' needs=cmd:none-of-this-name
