@@ -32,6 +32,9 @@ void mci_settings_unload(void);
 const char *mci_settings_text(mcomm_info_t info, const char *key);
 /* A size / integer setting overlaid by info. Bad text in info: MCOMM_ERR_INFO. */
 mcomm_err_t mci_settings_size(mcomm_info_t info, const char *key, size_t *value_p);
-mcomm_err_t mci_settings_int(mcomm_info_t info, const char *key, int64_t *value_p);
+mcomm_err_t mci_settings_int(mcomm_info_t info, const char *key, int64_t *value_p); /* also ms */
+/* The list for mcomm_setting_get(); also before load: then what load would find. */
+size_t mci_settings_count(void);
+void mci_settings_describe(size_t index, mcomm_setting_t *setting); /* all but struct_size */
 
 #endif

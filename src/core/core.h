@@ -27,7 +27,8 @@ void mci_group_seal(struct mci_group *group); /* finds own rank; takes a referen
 struct mci_group *mci_group_ref(struct mci_group *group);
 void mci_group_unref(struct mci_group *group);
 int mci_group_index(const struct mci_group *group, const struct mci_peer *peer); /* -1: none */
-struct mci_group *mci_group_get(mcomm_group_t handle); /* NULL and mci_err_set() if not valid */
+/* Object of a handle: MCOMM_ERR_GROUP, NOT_INIT, FORKED, with text naming name. */
+mcomm_err_t mci_group_lookup(const char *name, mcomm_group_t handle, struct mci_group **group_p);
 
 /* ---- communicators --------------------------------------------------------------------------- */
 /* A communicator has three message spaces; the low bits of the context tell them apart. */
@@ -71,6 +72,8 @@ static inline uint64_t mci_comm_ctx(const struct mci_comm *comm, enum mci_ctx_sp
 }
 /* Object of a handle; NULL and mci_err_set() if not valid, not initialized or forked. */
 struct mci_comm *mci_comm_get(mcomm_comm_t handle);
+/* The same with the code to return: MCOMM_ERR_COMM, NOT_INIT, FORKED. */
+mcomm_err_t mci_comm_lookup(const char *name, mcomm_comm_t handle, struct mci_comm **comm_p);
 void mci_comm_ref(struct mci_comm *comm);
 void mci_comm_unref(struct mci_comm *comm);
 struct mci_comm *mci_comm_find(uint64_t ctx); /* by context, low bits ignored; NULL: none. lock: engine */
@@ -142,6 +145,8 @@ mcomm_err_t mci_request_publish(struct mci_request *req, mcomm_request_t *reques
 void mci_request_complete(struct mci_request *req, mcomm_err_t err);
 void mci_request_release(struct mci_request *req); /* handle, comm reference, ops->free. lock: engine */
 struct mci_request *mci_request_get(mcomm_request_t handle); /* NULL and mci_err_set() if not valid */
+/* The same with the code to return: MCOMM_ERR_REQUEST, NOT_INIT, FORKED. */
+mcomm_err_t mci_request_lookup(const char *name, mcomm_request_t handle, struct mci_request **req_p);
 /*
  * Wait for a request. Once req->is_done: its status.error; else MCOMM_ERR_TIMEOUT, and it goes on. Does
  * not release it. lock: engine

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/* The checks of arguments that every exported function makes; each text names argument and value. */
+#include "config.h"
+
+#include "core/core_priv.h"
+
+#include <stdint.h>
+
+static mcomm_err_t check_init_slow(int phase)
+{
+    if (phase == MCI_CORE_FORKED)
+        return mci_err_set(MCOMM_ERR_FORKED, "called in a child made by fork(): only the parent "
+                           "is a member of the job");
+    return mci_err_set(MCOMM_ERR_NOT_INIT, "the library is not initialized: call mcomm_init() first");
+}
+
+mcomm_err_t mci_check_init(void)
+{
+    int phase = atomic_load_explicit(&mci_core_phase, memory_order_acquire);
+
+    if (__builtin_expect(phase == MCI_CORE_UP, 1))
+        return MCOMM_SUCCESS;
+    return check_init_slow(phase);
+}
+
+mcomm_err_t mci_check_pointer(const char *name, const void *ptr)
+{
+    if (ptr == NULL)
+        return mci_err_set(MCOMM_ERR_ARG, "%s is NULL", name);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_check_timeout(const char *name, int timeout_ms)
+{
+    if (timeout_ms < MCOMM_FOREVER)
+        return mci_err_set(MCOMM_ERR_ARG, "%s = %d: milliseconds, or MCOMM_FOREVER", name, timeout_ms);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_check_rank(const struct mci_comm *comm, const char *name, int rank)
+{
+    if (rank < 0 || rank >= comm->size)
+        return mci_err_set(MCOMM_ERR_RANK, "%s = %d is not a rank of %s with %d ranks", name, rank,
+                           mci_comm_text(comm), comm->size);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_check_buffer(const char *name, const void *buf, size_t nbytes)
+{
+    if (nbytes > PTRDIFF_MAX)
+        return mci_err_set(MCOMM_ERR_COUNT, "size of %s = %zu bytes (%zd if it was negative)", name,
+                           nbytes, (ssize_t)nbytes);
+    if (buf == NULL && nbytes > 0)
+        return mci_err_set(MCOMM_ERR_BUFFER, "%s is NULL, with a size of %zu bytes", name, nbytes);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_check_count(const char *name, size_t count, size_t elem_nbytes)
+{
+    size_t nbytes;
+
+    if (__builtin_mul_overflow(count, elem_nbytes, &nbytes) || nbytes > PTRDIFF_MAX)
+        return mci_err_set(MCOMM_ERR_COUNT, "%s = %zu (%zd if it was negative) is too large for "
+                           "elements of %zu bytes", name, count, (ssize_t)count, elem_nbytes);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_check_struct_size(const char *name, size_t struct_size, size_t min)
+{
+    if (struct_size < min)
+        return mci_err_set(MCOMM_ERR_ARG, "%s->struct_size = %zu: at least %zu; set it to the sizeof "
+                           "of the struct", name, struct_size, min);
+    return MCOMM_SUCCESS;
+}

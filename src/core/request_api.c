@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * test and wait in all their forms. Lists are checked as a whole before anything is waited for. A
+ * handle is looked up again after each wait, so a request that another thread took away meanwhile
+ * is an error and not a stray pointer.
+ */
+#include "config.h"
+
+#include "core/core_priv.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* What one entry of a list is. */
+enum entry_state {
+    ENTRY_EMPTY,   /* null or inactive */
+    ENTRY_ACTIVE,
+    ENTRY_DONE,
+    ENTRY_INVALID
+};
+
+static enum entry_state entry_look(mcomm_request_t handle, struct mci_request **req_p)
+{
+    struct mci_request *req;
+
+    if (handle == MCOMM_REQUEST_NULL)
+        return ENTRY_EMPTY;
+    req = mci_handle_get(MCI_HANDLE_REQUEST, handle);
+    if (req == NULL)
+        return ENTRY_INVALID;
+    *req_p = req;
+    if (!req->is_active)
+        return ENTRY_EMPTY;
+    return atomic_load_explicit(&req->is_done, memory_order_acquire) ? ENTRY_DONE : ENTRY_ACTIVE;
+}
+
+static mcomm_err_t entry_invalid(size_t index, mcomm_request_t handle)
+{
+    return mci_err_set(MCOMM_ERR_REQUEST, "requests[%zu] = %p is not a valid request", index,
+                       (void *)handle);
+}
+
+static mcomm_err_t empty_status(mcomm_status_t *status_p)
+{
+    if (status_p != NULL)
+        mci_status_clear(status_p);
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t check_one(mcomm_request_t *request_p)
+{
+    mcomm_err_t err = mci_check_init();
+
+    return err != MCOMM_SUCCESS ? err : mci_check_pointer("request_p", request_p);
+}
+
+static mcomm_err_t check_list(size_t count, mcomm_request_t *requests)
+{
+    struct mci_request *req;
+    mcomm_err_t err = mci_check_init();
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_count("count", count, sizeof(*requests));
+    if (err == MCOMM_SUCCESS && count > 0)
+        err = mci_check_pointer("requests", requests);
+    for (size_t i = 0; err == MCOMM_SUCCESS && i < count; i++) {
+        if (entry_look(requests[i], &req) == ENTRY_INVALID)
+            err = entry_invalid(i, requests[i]);
+    }
+    return err;
+}
+
+/* ---- one ------------------------------------------------------------------------------------ */
+mcomm_err_t mcomm_test(mcomm_request_t *request_p, int *done_p, mcomm_status_t *status_p)
+{
+    struct mci_request *req = NULL;
+    enum entry_state state;
+    mcomm_err_t err = check_one(request_p);
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("done_p", done_p);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    state = entry_look(*request_p, &req);
+    if (state == ENTRY_ACTIVE) {
+        mci_progress();
+        state = entry_look(*request_p, &req);
+    }
+    if (state == ENTRY_DONE)
+        err = mci_request_finish(req, request_p, status_p);
+    else if (state == ENTRY_INVALID)
+        err = mci_request_lookup("*request_p", *request_p, &req);
+    else if (state == ENTRY_EMPTY)
+        empty_status(status_p);
+    mci_engine_unlock();
+    if (state != ENTRY_INVALID)
+        *done_p = state != ENTRY_ACTIVE;
+    return err;
+}
+
+mcomm_err_t mcomm_wait(mcomm_request_t *request_p, int timeout_ms, mcomm_status_t *status_p)
+{
+    struct mci_request *req = NULL;
+    enum entry_state state;
+    mcomm_err_t err = check_one(request_p);
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_timeout("timeout_ms", timeout_ms);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    state = entry_look(*request_p, &req);
+    if (state == ENTRY_ACTIVE) {
+        err = mci_request_wait(req, timeout_ms);
+        state = entry_look(*request_p, &req);
+    }
+    if (state == ENTRY_DONE)
+        err = mci_request_finish(req, request_p, status_p);
+    else if (state == ENTRY_INVALID)
+        err = mci_request_lookup("*request_p", *request_p, &req);
+    else if (state == ENTRY_EMPTY)
+        err = empty_status(status_p);
+    else
+        mci_err_set(err, "the %s request %p did not complete within %d ms", req->ops->name,
+                    (void *)*request_p, timeout_ms);
+    mci_engine_unlock();
+    return err;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+/* Take away entry i if it is done or empty. false: still active. */
+static bool entry_take(mcomm_request_t *requests, size_t i, mcomm_status_t *status_p,
+                       mcomm_err_t *err_p)
+{
+    struct mci_request *req = NULL;
+
+    switch (entry_look(requests[i], &req)) {
+    case ENTRY_ACTIVE:
+        return false;
+    case ENTRY_DONE:
+        *err_p = mci_request_finish(req, &requests[i], status_p);
+        return true;
+    case ENTRY_EMPTY:
+        *err_p = empty_status(status_p);
+        return true;
+    case ENTRY_INVALID:
+        break;
+    }
+    *err_p = entry_invalid(i, requests[i]);
+    return true;
+}
+
+static bool entry_is_active(mcomm_request_t handle)
+{
+    struct mci_request *req = NULL;
+
+    return entry_look(handle, &req) == ENTRY_ACTIVE;
+}
+
+static mcomm_err_t first_error(mcomm_err_t first, mcomm_err_t next)
+{
+    return first != MCOMM_SUCCESS ? first : next;
+}
+
+/* All of them are done, or the time has passed and those that are done are taken. */
+static mcomm_err_t list_take_all(size_t count, mcomm_request_t *requests, mcomm_status_t *statuses)
+{
+    mcomm_err_t first = MCOMM_SUCCESS, err;
+
+    for (size_t i = 0; i < count; i++) {
+        err = MCOMM_SUCCESS;
+        entry_take(requests, i, statuses != NULL ? &statuses[i] : NULL, &err);
+        first = first_error(first, err);
+    }
+    return first;
+}
+
+static size_t list_count_active(size_t count, mcomm_request_t *requests)
+{
+    size_t active = 0;
+
+    for (size_t i = 0; i < count; i++)
+        active += entry_is_active(requests[i]);
+    return active;
+}
+
+mcomm_err_t mcomm_waitall(size_t count, mcomm_request_t *requests, int timeout_ms,
+                          mcomm_status_t *statuses_p)
+{
+    struct mci_waiter waiter;
+    mcomm_err_t err = check_list(count, requests), wait_err = MCOMM_SUCCESS;
+    size_t next = 0;
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_timeout("timeout_ms", timeout_ms);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    mci_wait_begin(&waiter, timeout_ms);
+    while (wait_err == MCOMM_SUCCESS) {
+        while (next < count && !entry_is_active(requests[next]))
+            next++;
+        if (next == count)
+            break;
+        wait_err = mci_wait_step(&waiter);
+    }
+    err = list_take_all(count, requests, statuses_p);
+    if (wait_err != MCOMM_SUCCESS && list_count_active(count, requests) > 0)
+        err = mci_err_set(wait_err, "%zu of %zu requests did not complete within %d ms",
+                          list_count_active(count, requests), count, timeout_ms);
+    mci_engine_unlock();
+    return err;
+}
+
+/*
+ * Index of the first entry that is done; MCOMM_INDEX_NONE if none is. *active_p: how many may yet be.
+ * Starts behind *from so that no entry starves.
+ */
+static size_t list_find_done(size_t count, mcomm_request_t *requests, size_t *active_p)
+{
+    struct mci_request *req = NULL;
+
+    *active_p = 0;
+    for (size_t i = 0; i < count; i++) {
+        switch (entry_look(requests[i], &req)) {
+        case ENTRY_ACTIVE:
+            ++*active_p;
+            break;
+        case ENTRY_DONE:
+        case ENTRY_INVALID:
+            return i;
+        case ENTRY_EMPTY:
+            break;
+        }
+    }
+    return MCOMM_INDEX_NONE;
+}
+
+mcomm_err_t mcomm_waitany(size_t count, mcomm_request_t *requests, int timeout_ms, size_t *index_p,
+                          mcomm_status_t *status_p)
+{
+    struct mci_waiter waiter;
+    mcomm_err_t err = check_list(count, requests);
+    size_t index, active;
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_timeout("timeout_ms", timeout_ms);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("index_p", index_p);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    mci_wait_begin(&waiter, timeout_ms);
+    while ((index = list_find_done(count, requests, &active)) == MCOMM_INDEX_NONE && active > 0 &&
+           err == MCOMM_SUCCESS)
+        err = mci_wait_step(&waiter);
+    if (index != MCOMM_INDEX_NONE)
+        entry_take(requests, index, status_p, &err);
+    else if (active == 0)
+        err = empty_status(status_p);
+    else
+        mci_err_set(err, "none of %zu active requests completed within %d ms", active, timeout_ms);
+    if (index != MCOMM_INDEX_NONE || active == 0)
+        *index_p = index;
+    mci_engine_unlock();
+    return err;
+}
+
+/* Take all entries that are done now. */
+static mcomm_err_t list_take_done(size_t count, mcomm_request_t *requests, size_t *done_count_p,
+                                  size_t *indices, mcomm_status_t *statuses)
+{
+    mcomm_err_t first = MCOMM_SUCCESS, err;
+    struct mci_request *req = NULL;
+    size_t done = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        enum entry_state state = entry_look(requests[i], &req);
+
+        if (state != ENTRY_DONE && state != ENTRY_INVALID)
+            continue;
+        entry_take(requests, i, statuses != NULL ? &statuses[done] : NULL, &err);
+        indices[done++] = i;
+        first = first_error(first, err);
+    }
+    *done_count_p = done;
+    return first;
+}
+
+mcomm_err_t mcomm_waitsome(size_t count, mcomm_request_t *requests, int timeout_ms,
+                           size_t *done_count_p, size_t *indices_p, mcomm_status_t *statuses_p)
+{
+    struct mci_waiter waiter;
+    mcomm_err_t err = check_list(count, requests);
+    size_t index, active;
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_timeout("timeout_ms", timeout_ms);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("done_count_p", done_count_p);
+    if (err == MCOMM_SUCCESS && count > 0)
+        err = mci_check_pointer("indices_p", indices_p);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    mci_wait_begin(&waiter, timeout_ms);
+    while ((index = list_find_done(count, requests, &active)) == MCOMM_INDEX_NONE && active > 0 &&
+           err == MCOMM_SUCCESS)
+        err = mci_wait_step(&waiter);
+    if (index != MCOMM_INDEX_NONE || active == 0)
+        err = list_take_done(count, requests, done_count_p, indices_p, statuses_p);
+    else
+        mci_err_set(err, "none of %zu active requests completed within %d ms", active, timeout_ms);
+    mci_engine_unlock();
+    return err;
+}
+
+mcomm_err_t mcomm_testall(size_t count, mcomm_request_t *requests, int *done_p,
+                          mcomm_status_t *statuses_p)
+{
+    mcomm_err_t err = check_list(count, requests);
+    bool is_all;
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("done_p", done_p);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    is_all = list_count_active(count, requests) == 0;
+    if (!is_all) {
+        mci_progress();
+        is_all = list_count_active(count, requests) == 0;
+    }
+    if (is_all)
+        err = list_take_all(count, requests, statuses_p);
+    *done_p = is_all;
+    mci_engine_unlock();
+    return err;
+}
+
+mcomm_err_t mcomm_testany(size_t count, mcomm_request_t *requests, size_t *index_p, int *done_p,
+                          mcomm_status_t *status_p)
+{
+    mcomm_err_t err = check_list(count, requests);
+    size_t index, active;
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("index_p", index_p);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("done_p", done_p);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    index = list_find_done(count, requests, &active);
+    if (index == MCOMM_INDEX_NONE && active > 0) {
+        mci_progress();
+        index = list_find_done(count, requests, &active);
+    }
+    if (index != MCOMM_INDEX_NONE)
+        entry_take(requests, index, status_p, &err);
+    else if (active == 0)
+        empty_status(status_p);
+    *index_p = index;
+    *done_p = index != MCOMM_INDEX_NONE || active == 0;
+    mci_engine_unlock();
+    return err;
+}
+
+/* ---- cancel, start, free -------------------------------------------------------------------- */
+mcomm_err_t mcomm_cancel(mcomm_request_t request)
+{
+    struct mci_request *req;
+    mcomm_err_t err = mci_check_init();
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_request_lookup("request", request, &req);
+    if (err == MCOMM_SUCCESS)
+        err = mci_request_cancel(req);
+    mci_engine_unlock();
+    return err;
+}
+
+mcomm_err_t mcomm_start(mcomm_request_t request)
+{
+    return mcomm_startall(1, &request);
+}
+
+/* Which of them cannot be started? None is, if one cannot. */
+static mcomm_err_t check_startable(size_t count, mcomm_request_t *requests)
+{
+    struct mci_request *req;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    for (size_t i = 0; err == MCOMM_SUCCESS && i < count; i++) {
+        err = mci_request_lookup("request", requests[i], &req);
+        if (err == MCOMM_SUCCESS && !req->is_persistent)
+            err = mci_err_set(MCOMM_ERR_REQUEST, "request = %p is not a persistent one",
+                              (void *)requests[i]);
+        else if (err == MCOMM_SUCCESS && req->is_active)
+            err = mci_err_set(MCOMM_ERR_STATE, "request = %p is active: wait for it first",
+                              (void *)requests[i]);
+    }
+    return err;
+}
+
+mcomm_err_t mcomm_startall(size_t count, mcomm_request_t *requests)
+{
+    struct mci_request *req;
+    mcomm_err_t err = mci_check_init();
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_count("count", count, sizeof(*requests));
+    if (err == MCOMM_SUCCESS && count > 0)
+        err = mci_check_pointer("requests", requests);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = check_startable(count, requests);
+    for (size_t i = 0; err == MCOMM_SUCCESS && i < count; i++) {
+        err = mci_request_lookup("request", requests[i], &req);
+        if (err == MCOMM_SUCCESS)
+            err = mci_request_start(req);
+    }
+    mci_engine_unlock();
+    return err;
+}
+
+mcomm_err_t mcomm_request_free(mcomm_request_t *request_p)
+{
+    struct mci_request *req;
+    mcomm_err_t err = check_one(request_p);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_request_lookup("*request_p", *request_p, &req);
+    if (err == MCOMM_SUCCESS) {
+        mci_request_detach(req);
+        *request_p = MCOMM_REQUEST_NULL;
+    }
+    mci_engine_unlock();
+    return err;
+}
