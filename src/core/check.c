@@ -73,3 +73,14 @@ mcomm_err_t mci_check_struct_size(const char *name, size_t struct_size, size_t m
                            "of the struct", name, struct_size, min);
     return MCOMM_SUCCESS;
 }
+
+mcomm_err_t mci_check_oob(const char *name, const mcomm_oob_t *oob)
+{
+    if (oob->allgather == NULL)
+        return mci_err_set(MCOMM_ERR_ARG, "%s->allgather is NULL", name);
+    if (oob->size < 1)
+        return mci_err_set(MCOMM_ERR_ARG, "%s->size = %d", name, oob->size);
+    if (oob->rank < 0 || oob->rank >= oob->size)
+        return mci_err_set(MCOMM_ERR_RANK, "%s->rank = %d with size %d", name, oob->rank, oob->size);
+    return MCOMM_SUCCESS;
+}

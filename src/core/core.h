@@ -75,9 +75,12 @@ struct mci_comm *mci_comm_get(mcomm_comm_t handle);
 /* The same with the code to return: MCOMM_ERR_COMM, NOT_INIT, FORKED. */
 mcomm_err_t mci_comm_lookup(const char *name, mcomm_comm_t handle, struct mci_comm **comm_p);
 void mci_comm_ref(struct mci_comm *comm);
-void mci_comm_unref(struct mci_comm *comm);
+void mci_comm_unref(struct mci_comm *comm); /* lock: engine */
 struct mci_comm *mci_comm_find(uint64_t ctx); /* by context, low bits ignored; NULL: none. lock: engine */
-/* A new communicator of group (its reference is taken over) with a context all members agree on. */
+/*
+ * A new communicator of group with a context that all members agree on. Takes over the reference on
+ * group, but not on an error. lock: engine
+ */
 mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, struct mci_comm **comm_p);
 /* Text for messages: the user's name, or "world", "self", "comm 1a2b". Static per thread. */
 const char *mci_comm_text(const struct mci_comm *comm);
@@ -126,6 +129,9 @@ struct mci_request_ops {
     mcomm_err_t (*start)(struct mci_request *req); /* persistent; lock: engine */
     bool (*cancel)(struct mci_request *req);       /* true: withdrawn, the caller completes it */
     void (*free)(struct mci_request *req);         /* return its memory; lock: engine */
+    /* NULL, or: mci_err_set() what exactly went wrong, in the thread that takes the error away */
+    void (*explain)(struct mci_request *req);
+    bool is_receive; /* the last mcomm_finalize() withdraws it instead of waiting for it */
 };
 /* Head of every request; modules put it first in their own struct. */
 struct mci_request {
@@ -133,7 +139,8 @@ struct mci_request {
     mcomm_request_t handle; /* NULL: internal, never seen by a user */
     struct mci_comm *comm;  /* a reference */
     _Atomic bool is_done;
-    bool is_persistent, is_active, is_detached; /* detached: freed by the user before completion */
+    bool is_persistent, is_active; /* a new persistent one: set both, true and false */
+    bool is_detached;              /* freed by the user before completion */
     mcomm_status_t status;
     void (*on_done)(struct mci_request *req); /* internal users; may free it */
 };
@@ -152,6 +159,8 @@ mcomm_err_t mci_request_lookup(const char *name, mcomm_request_t handle, struct 
  * not release it. lock: engine
  */
 mcomm_err_t mci_request_wait(struct mci_request *req, int timeout_ms);
+/* Give the calling thread the text of a failed request (ops->explain, or a general one). */
+void mci_request_explain(struct mci_request *req);
 
 /* ---- checks every _api.c makes ------------------------------------------------------------------ */
 mcomm_err_t mci_check_init(void); /* MCOMM_ERR_NOT_INIT, MCOMM_ERR_FORKED */

@@ -7,6 +7,8 @@
 #include "core/core.h"
 #include "rt/rt.h"
 
+#include <string.h>
+
 /* ---- the life of the library (init.c) -------------------------------------------------------- */
 enum mci_core_phase {
     MCI_CORE_IDLE,
@@ -28,7 +30,10 @@ void mci_core_event_stop(struct mci_rt *rt); /* twice is legal */
 
 /* ---- communicators (comm.c) ------------------------------------------------------------------ */
 void mci_comms_init(void);
-void mci_comms_fini(void); /* frees those that are left, with hooks. lock: engine */
+void mci_comms_end(void);  /* those that are left become zombies, with hooks. lock: engine */
+void mci_comms_fini(void); /* after the rails stopped: frees the zombies */
+void mci_comms_peer_failed(struct mci_peer *peer); /* lock: engine */
+const char *mci_comms_oldest_text(void);
 void mci_comms_drop_user_refs(void); /* handles become invalid. lock: engine */
 size_t mci_comms_count(void);
 /* MCOMM_ERR_LIMIT, with the number of live ones and where the oldest was made. lock: engine */
@@ -36,8 +41,6 @@ mcomm_err_t mci_comms_check_room(void);
 uint64_t mci_comms_next_ctx(void); /* derived from this process's identity; used by nobody. lock: engine */
 /* The user's handle goes; object when the last pending operation ends. lock: engine */
 void mci_comm_free(struct mci_comm *comm);
-struct mci_group *mci_group_of_cards(int size, const void *const *cards, const size_t *nbytes,
-                                     mcomm_err_t *err_p); /* lock: engine */
 
 /* ---- making of communicators (comm_make.c). lock: engine ------------------------------------- */
 mcomm_err_t mci_comm_dup(struct mci_comm *comm, struct mci_comm **newcomm_p);
@@ -85,7 +88,18 @@ mcomm_err_t mci_request_cancel(struct mci_request *req); /* lock: engine */
 mcomm_err_t mci_request_start(struct mci_request *req);  /* lock: engine */
 void mci_status_clear(mcomm_status_t *status);           /* the empty status */
 
-/* Copy a caller's struct that may be older (shorter) or newer (longer) than ours. */
+/* ---- more checks (check.c) ------------------------------------------------------------------- */
+/* A caller's struct may be older (shorter) or newer (longer) than ours, but not shorter than min. */
 mcomm_err_t mci_check_struct_size(const char *name, size_t struct_size, size_t min);
+mcomm_err_t mci_check_oob(const char *name, const mcomm_oob_t *oob);
+/* Fill a caller's struct from ours, as much as it knows; its struct_size stays. */
+static inline void mci_copy_out(void *dst, const void *src, size_t src_nbytes)
+{
+    size_t struct_size = *(const size_t *)dst;
+    size_t nbytes = struct_size < src_nbytes ? struct_size : src_nbytes;
+
+    memcpy((char *)dst + sizeof(size_t), (const char *)src + sizeof(size_t),
+           nbytes - sizeof(size_t));
+}
 
 #endif

@@ -112,11 +112,27 @@ mcomm_err_t mci_request_wait(struct mci_request *req, int timeout_ms)
     return request_is_done(req) ? req->status.error : err;
 }
 
+void mci_request_explain(struct mci_request *req)
+{
+    const mcomm_status_t *status = &req->status;
+
+    if (req->ops->explain != NULL)
+        req->ops->explain(req);
+    else if (status->source >= 0 && req->comm != NULL)
+        mci_err_set(status->error, "%s, rank %d of %s, tag %d, %zu bytes: %s", req->ops->name,
+                    status->source, mci_comm_text(req->comm), status->tag, status->nbytes,
+                    mcomm_err_text(status->error));
+    else
+        mci_err_set(status->error, "%s: %s", req->ops->name, mcomm_err_text(status->error));
+}
+
 mcomm_err_t mci_request_finish(struct mci_request *req, mcomm_request_t *request_p,
                                mcomm_status_t *status_p)
 {
     mcomm_err_t err = req->status.error;
 
+    if (__builtin_expect(err != MCOMM_SUCCESS, 0))
+        mci_request_explain(req);
     if (status_p != NULL)
         *status_p = req->status;
     if (req->is_persistent) {

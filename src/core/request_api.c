@@ -214,10 +214,7 @@ mcomm_err_t mcomm_waitall(size_t count, mcomm_request_t *requests, int timeout_m
     return err;
 }
 
-/*
- * Index of the first entry that is done; MCOMM_INDEX_NONE if none is. *active_p: how many may yet be.
- * Starts behind *from so that no entry starves.
- */
+/* Index of the first entry that is done, MCOMM_INDEX_NONE if none is. *active_p: how many may yet be. */
 static size_t list_find_done(size_t count, mcomm_request_t *requests, size_t *active_p)
 {
     struct mci_request *req = NULL;

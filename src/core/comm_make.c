@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Making communicators. Two steps: the members learn the new context, which its rank 0 chose from
+ * its own identity and counter, so nothing is shared or used up; then each makes its object and all
+ * agree that everybody has one. So no message can meet a member that does not know the context
+ * yet, and an error anywhere leaves no member with the new communicator.
+ */
+#include "config.h"
+
+#include "core/core_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+struct offer { /* what every member tells the others */
+    uint64_t ctx;        /* the context, should it become rank 0 */
+    uint64_t group_hash; /* create_group: all must mean the same group */
+    int32_t colour, key;
+};
+
+/* A refused communicator is no member's business any more. */
+static mcomm_err_t commit(struct mci_tree *tree, mcomm_err_t err, struct mci_comm *made,
+                          struct mci_comm **newcomm_p)
+{
+    err = mci_tree_bcast(tree, err, NULL, 0);
+    if (err == MCOMM_SUCCESS)
+        *newcomm_p = made;
+    else if (made != NULL)
+        mci_comm_free(made);
+    return err;
+}
+
+static mcomm_err_t comm_of_group(struct mci_group *group, uint64_t ctx, struct mci_comm **made_p)
+{
+    mcomm_err_t err = mci_comm_new(group, ctx, made_p);
+
+    if (err != MCOMM_SUCCESS)
+        mci_group_unref(group);
+    return err;
+}
+
+/* ---- dup ------------------------------------------------------------------------------------ */
+mcomm_err_t mci_comm_dup(struct mci_comm *comm, struct mci_comm **newcomm_p)
+{
+    struct mci_comm *made = NULL;
+    struct mci_tree tree;
+    uint64_t ctx = 0;
+    mcomm_err_t err;
+
+    mci_comm_ref(comm);
+    mci_tree_begin(&tree, comm, 0);
+    err = mci_comms_check_room();
+    if (comm->rank == 0)
+        ctx = mci_comms_next_ctx();
+    err = mci_tree_bcast(&tree, err, &ctx, sizeof(ctx));
+    if (err == MCOMM_SUCCESS) {
+        err = comm_of_group(mci_group_ref(comm->group), ctx, &made);
+        err = commit(&tree, err, made, newcomm_p);
+    }
+    mci_comm_unref(comm);
+    return err;
+}
+
+/* ---- split ---------------------------------------------------------------------------------- */
+struct split_member {
+    int key, rank;
+};
+
+static int split_order(const void *left, const void *right)
+{
+    const struct split_member *a = left, *b = right;
+
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static mcomm_err_t split_make(struct mci_comm *comm, const struct offer *offers, int colour,
+                              struct mci_comm **made_p)
+{
+    struct split_member *members = mci_mem_alloc((size_t)comm->size * sizeof(*members));
+    struct mci_group *group;
+    mcomm_err_t err = MCOMM_ERR_NO_MEM;
+    int size = 0;
+
+    if (members == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory to sort %d ranks", comm->size);
+    for (int i = 0; i < comm->size; i++) {
+        if (offers[i].colour == colour)
+            members[size++] = (struct split_member){offers[i].key, i};
+    }
+    qsort(members, (size_t)size, sizeof(*members), split_order);
+    group = mci_group_new(size);
+    if (group != NULL) {
+        for (int i = 0; i < size; i++)
+            group->peers[i] = mci_comm_peer(comm, members[i].rank);
+        mci_group_seal(group);
+        err = comm_of_group(group, offers[members[0].rank].ctx, made_p);
+    }
+    mci_mem_free(members);
+    return err;
+}
+
+mcomm_err_t mci_comm_split(struct mci_comm *comm, int colour, int key, struct mci_comm **newcomm_p)
+{
+    struct offer mine = {.ctx = mci_comms_next_ctx(), .colour = colour, .key = key};
+    struct offer *offers = mci_mem_zalloc((size_t)comm->size * sizeof(*offers));
+    struct mci_comm *made = NULL;
+    struct mci_tree tree;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    if (offers == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the offers of %d ranks", comm->size);
+    mci_comm_ref(comm);
+    mci_tree_begin(&tree, comm, 0);
+    if (colour != MCOMM_RANK_UNDEFINED)
+        err = mci_comms_check_room();
+    err = mci_tree_allgather(&tree, err, &mine, offers, sizeof(mine));
+    if (err == MCOMM_SUCCESS) {
+        if (colour != MCOMM_RANK_UNDEFINED)
+            err = split_make(comm, offers, colour, &made);
+        err = commit(&tree, err, made, newcomm_p);
+    }
+    mci_mem_free(offers);
+    mci_comm_unref(comm);
+    return err;
+}
+
+/* ---- create_group --------------------------------------------------------------------------- */
+static mcomm_err_t check_same_group(const struct mci_tree *tree, const struct offer *offers)
+{
+    for (int i = 1; i < tree->size; i++) {
+        if (offers[i].group_hash != offers[0].group_hash)
+            return mci_err_set(MCOMM_ERR_MISMATCH, "group differs between ranks %d and %d of %s",
+                               tree->members[0], tree->members[i], mci_comm_text(tree->comm));
+    }
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t group_members(const struct mci_comm *comm, const struct mci_group *group,
+                                 int *members)
+{
+    for (int i = 0; i < group->size; i++) {
+        members[i] = mci_comm_rank_of(comm, group->peers[i]);
+        if (members[i] < 0)
+            return mci_err_set(MCOMM_ERR_GROUP, "member %d of group (rank %d of its job) is not in %s",
+                               i, group->peers[i]->world_rank, mci_comm_text(comm));
+    }
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t group_run(struct mci_tree *tree, struct mci_group *group, struct offer *offers,
+                             struct mci_comm **newcomm_p)
+{
+    struct offer mine = {.ctx = mci_comms_next_ctx(), .group_hash = mci_group_hash(group)};
+    struct mci_comm *made = NULL;
+    mcomm_err_t err;
+
+    err = mci_tree_allgather(tree, mci_comms_check_room(), &mine, offers, sizeof(mine));
+    if (err == MCOMM_SUCCESS)
+        err = check_same_group(tree, offers);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    err = comm_of_group(mci_group_ref(group), offers[0].ctx, &made);
+    return commit(tree, err, made, newcomm_p);
+}
+
+mcomm_err_t mci_comm_create_group(struct mci_comm *comm, struct mci_group *group, int tag,
+                                  struct mci_comm **newcomm_p)
+{
+    struct mci_tree tree = {.comm = comm, .space = MCI_CTX_GROUP, .tag = tag};
+    size_t size = (size_t)group->size;
+    struct offer *offers = mci_mem_zalloc(size * (sizeof(*offers) + sizeof(int)));
+    int *members = (int *)(void *)(offers + size);
+    mcomm_err_t err;
+
+    if (offers == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the offers of %zu ranks", size);
+    err = group_members(comm, group, members);
+    if (err == MCOMM_SUCCESS) {
+        mci_comm_ref(comm);
+        mci_group_ref(group);
+        tree.size = group->size;
+        tree.rank = group->rank;
+        tree.members = members;
+        tree.deadline_ns = comm->timeout_ms < 0
+                               ? INT64_MAX
+                               : mci_clock_ns() + (int64_t)comm->timeout_ms * 1000000;
+        err = group_run(&tree, group, offers, newcomm_p);
+        mci_group_unref(group);
+        mci_comm_unref(comm);
+    }
+    mci_mem_free(offers);
+    return err;
+}
+
+/* ---- from a caller's allgather -------------------------------------------------------------- */
+#define OOB_CARD_MAX 2048
+struct oob_offer {
+    uint64_t ctx;
+    uint32_t nbytes;
+    uint32_t pad;
+    unsigned char card[OOB_CARD_MAX];
+};
+
+static mcomm_err_t oob_call(const mcomm_oob_t *oob, const void *mine, void *all, size_t nbytes)
+{
+    int rc = oob->allgather(mine, all, nbytes, oob->arg);
+
+    if (rc != 0)
+        return mci_err_set(MCOMM_ERR_BOOTSTRAP, "oob->allgather returned %d for %zu bytes", rc,
+                           nbytes);
+    return MCOMM_SUCCESS;
+}
+
+static void oob_offer_fill(struct oob_offer *mine)
+{
+    size_t nbytes;
+    const void *card;
+
+    mci_engine_lock();
+    card = mci_rail_card(&nbytes);
+    mine->ctx = mci_comms_next_ctx();
+    mci_engine_unlock();
+    mine->nbytes = (uint32_t)nbytes;
+    memcpy(mine->card, card, nbytes);
+}
+
+/* The group of the processes whose cards came. lock: engine */
+static mcomm_err_t oob_group(const mcomm_oob_t *oob, const struct oob_offer *offers,
+                             struct mci_group **group_p)
+{
+    struct mci_group *group = mci_group_new(oob->size);
+    mcomm_err_t err = MCOMM_SUCCESS;
+    int known = 0;
+
+    if (group == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a group of %d", oob->size);
+    for (; known < oob->size && err == MCOMM_SUCCESS; known += err == MCOMM_SUCCESS) {
+        if (offers[known].nbytes > OOB_CARD_MAX)
+            err = mci_err_set(MCOMM_ERR_BOOTSTRAP, "oob->allgather gave no card for rank %d", known);
+        else
+            err = mci_peer_intern(offers[known].card, offers[known].nbytes, &group->peers[known]);
+    }
+    if (err == MCOMM_SUCCESS && group->peers[oob->rank] != mci_peer_self())
+        err = mci_err_set(MCOMM_ERR_ARG, "oob->rank = %d: another process's card came back at this "
+                          "place", oob->rank);
+    if (err != MCOMM_SUCCESS) {
+        while (known > 0)
+            mci_peer_release(group->peers[--known]);
+        mci_mem_free(group);
+        return err;
+    }
+    mci_group_seal(group);
+    for (int i = 0; i < group->size; i++)
+        mci_peer_release(group->peers[i]); /* intern's; the group has its own */
+    group->rank = oob->rank;
+    *group_p = group;
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t oob_make(const mcomm_oob_t *oob, const struct oob_offer *offers,
+                            struct mci_comm **made_p)
+{
+    struct mci_group *group;
+    mcomm_err_t err = mci_comms_check_room();
+
+    if (err == MCOMM_SUCCESS)
+        err = oob_group(oob, offers, &group);
+    if (err == MCOMM_SUCCESS)
+        err = comm_of_group(group, offers[0].ctx, made_p);
+    return err;
+}
+
+/* Have all made it? By the caller's allgather once more. */
+static mcomm_err_t oob_commit(const mcomm_oob_t *oob, mcomm_err_t err, int32_t *results)
+{
+    int32_t mine = (int32_t)err;
+    mcomm_err_t call_err = oob_call(oob, &mine, results, sizeof(mine));
+
+    if (err == MCOMM_SUCCESS)
+        err = call_err;
+    for (int i = 0; err == MCOMM_SUCCESS && i < oob->size; i++) {
+        if (results[i] != MCOMM_SUCCESS)
+            err = mci_err_set((mcomm_err_t)results[i], "rank %d: %s", i,
+                              mcomm_err_text((mcomm_err_t)results[i]));
+    }
+    return err;
+}
+
+mcomm_err_t mci_comm_create_oob(const mcomm_oob_t *oob, struct mci_comm **newcomm_p)
+{
+    size_t size = (size_t)oob->size;
+    struct oob_offer *offers = mci_mem_zalloc((size + 1) * sizeof(*offers) + size * sizeof(int32_t));
+    struct oob_offer *mine = offers + size;
+    struct mci_comm *made = NULL;
+    mcomm_err_t err;
+
+    if (offers == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the cards of %zu ranks", size);
+    oob_offer_fill(mine);
+    err = oob_call(oob, mine, offers, sizeof(*mine));
+    if (err == MCOMM_SUCCESS) {
+        mci_engine_lock();
+        err = oob_make(oob, offers, &made);
+        mci_engine_unlock();
+        err = oob_commit(oob, err, (int32_t *)(void *)(mine + 1));
+    }
+    if (err == MCOMM_SUCCESS) {
+        *newcomm_p = made;
+    } else if (made != NULL) {
+        mci_engine_lock();
+        mci_comm_free(made);
+        mci_engine_unlock();
+    }
+    mci_mem_free(offers);
+    return err;
+}

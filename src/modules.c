@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * The modules above core, the lowest first: the order in which they start; they stop in the reverse
+ * one. This is the one file that sees all layers. To add a module: include its header, add a row.
+ */
+#include "config.h"
+
+#include "core/core.h"
+
+const struct mci_core_module *const mci_core_modules[] = {
+    NULL,
+};
