@@ -136,6 +136,22 @@ void *mci_handle_renew(enum mci_handle_type type, void *handle)
     return (void *)(uintptr_t)renewed;
 }
 
+void *mci_handle_next(enum mci_handle_type type, uint32_t *cursor)
+{
+    uint64_t handle;
+    uint32_t end;
+
+    pthread_mutex_lock(&lock);
+    end = entry_count;
+    pthread_mutex_unlock(&lock);
+    while (++*cursor < end) {
+        handle = atomic_load_explicit(&entry_at(*cursor)->handle, memory_order_acquire);
+        if (handle >> 56 == (uint64_t)type)
+            return (void *)(uintptr_t)handle;
+    }
+    return NULL;
+}
+
 size_t mci_handle_count(enum mci_handle_type type)
 {
     size_t count;

@@ -49,8 +49,8 @@ mcomm_err_t mci_check_rank(const struct mci_comm *comm, const char *name, int ra
 mcomm_err_t mci_check_buffer(const char *name, const void *buf, size_t nbytes)
 {
     if (nbytes > PTRDIFF_MAX)
-        return mci_err_set(MCOMM_ERR_COUNT, "size of %s = %zu bytes (%zd if it was negative)", name,
-                           nbytes, (ssize_t)nbytes);
+        return mci_err_set(MCOMM_ERR_COUNT, "size of %s = %zu bytes (%td if it was negative)", name,
+                           nbytes, (ptrdiff_t)nbytes);
     if (buf == NULL && nbytes > 0)
         return mci_err_set(MCOMM_ERR_BUFFER, "%s is NULL, with a size of %zu bytes", name, nbytes);
     return MCOMM_SUCCESS;
@@ -61,8 +61,8 @@ mcomm_err_t mci_check_count(const char *name, size_t count, size_t elem_nbytes)
     size_t nbytes;
 
     if (__builtin_mul_overflow(count, elem_nbytes, &nbytes) || nbytes > PTRDIFF_MAX)
-        return mci_err_set(MCOMM_ERR_COUNT, "%s = %zu (%zd if it was negative) is too large for "
-                           "elements of %zu bytes", name, count, (ssize_t)count, elem_nbytes);
+        return mci_err_set(MCOMM_ERR_COUNT, "%s = %zu (%td if it was negative) is too large for "
+                           "elements of %zu bytes", name, count, (ptrdiff_t)count, elem_nbytes);
     return MCOMM_SUCCESS;
 }
 

@@ -278,8 +278,8 @@ static void site_text(const void *address, char *buf, size_t nbytes)
 
 const char *mci_comms_oldest_text(void)
 {
-    static __thread char text[320];
-    char site[224];
+    static __thread char text[384];
+    char site[256];
     struct mci_list *node;
 
     MCI_LIST_FOREACH (node, &comms.all) {

@@ -266,7 +266,7 @@ static mcomm_err_t oob_group(const mcomm_oob_t *oob, const struct oob_offer *off
 static mcomm_err_t oob_make(const mcomm_oob_t *oob, const struct oob_offer *offers,
                             struct mci_comm **made_p)
 {
-    struct mci_group *group;
+    struct mci_group *group = NULL;
     mcomm_err_t err = mci_comms_check_room();
 
     if (err == MCOMM_SUCCESS)

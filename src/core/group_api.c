@@ -5,7 +5,7 @@
 
 #include "core/core_priv.h"
 
-#include <limits.h>
+#include <stddef.h>
 
 #include "base/mem.h"
 
@@ -33,8 +33,8 @@ static mcomm_err_t check_ranks(const struct mci_group *group, size_t count, cons
     if (count == 0)
         return MCOMM_SUCCESS;
     if (count > (size_t)group->size)
-        return mci_err_set(MCOMM_ERR_COUNT, "count = %zu (%zd if it was negative) for a group of %d",
-                           count, (ssize_t)count, group->size);
+        return mci_err_set(MCOMM_ERR_COUNT, "count = %zu (%td if it was negative) for a group of %d",
+                           count, (ptrdiff_t)count, group->size);
     if (ranks == NULL)
         return mci_check_pointer("ranks", ranks);
     seen = mci_mem_zalloc((size_t)group->size);

@@ -146,7 +146,7 @@ static mcomm_err_t self_make(void)
 
 static mcomm_err_t world_make(const struct mci_rt_blobs *blobs)
 {
-    struct mci_group *group;
+    struct mci_group *group = NULL;
     mcomm_err_t err = world_group(blobs, &group);
 
     if (err == MCOMM_SUCCESS)
@@ -180,29 +180,6 @@ static mcomm_err_t job_join(void)
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */
-struct oob_adapter {
-    const mcomm_oob_t *oob;
-};
-
-static int oob_adapt(void *arg, const void *sendbuf, size_t nbytes, void *recvbuf)
-{
-    const struct oob_adapter *adapter = arg;
-
-    return adapter->oob->allgather(sendbuf, recvbuf, nbytes, adapter->oob->arg);
-}
-
-static mcomm_err_t rt_begin(const mcomm_init_attr_t *attr, struct oob_adapter *adapter)
-{
-    struct mci_rt_oob oob = {.allgather = oob_adapt, .arg = adapter};
-
-    if (attr->oob == NULL)
-        return mci_rt_start(NULL, attr->startup_timeout_ms, &job_rt);
-    adapter->oob = attr->oob;
-    oob.rank = attr->oob->rank;
-    oob.size = attr->oob->size;
-    return mci_rt_start(&oob, attr->startup_timeout_ms, &job_rt);
-}
-
 static void rt_end(void)
 {
     mci_rt_stop(job_rt);
@@ -251,13 +228,12 @@ static void comms_finish(void)
 
 static mcomm_err_t start_all(const mcomm_init_attr_t *attr)
 {
-    struct oob_adapter adapter;
     mcomm_err_t err;
 
     err = base_start(attr);
     if (err != MCOMM_SUCCESS)
         return err;
-    err = rt_begin(attr, &adapter);
+    err = mci_rt_start(attr->oob, attr->startup_timeout_ms, &job_rt);
     if (err != MCOMM_SUCCESS)
         goto stop_base;
     mci_log_set_rank(mci_rt_info(job_rt)->rank);

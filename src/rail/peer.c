@@ -228,6 +228,11 @@ const char *mci_peer_host(const struct mci_peer *peer)
     return full(peer)->card.host;
 }
 
+const char *mci_peer_rail_name(const struct mci_peer *peer)
+{
+    return peer->state == MCI_PEER_READY ? peer->ops->name : "none";
+}
+
 const char *mci_peer_reason(const struct mci_peer *peer)
 {
     return full(peer)->reason;

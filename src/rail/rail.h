@@ -99,6 +99,7 @@ struct mci_peer *mci_peer_self(void);
 struct mci_peer *mci_peer_find(uint64_t proc_id); /* NULL if not known */
 void mci_peer_release(struct mci_peer *peer);
 const char *mci_peer_host(const struct mci_peer *peer);
+const char *mci_peer_rail_name(const struct mci_peer *peer); /* "none" unless ready */
 const char *mci_peer_reason(const struct mci_peer *peer); /* why it failed, "" */
 /* Begin to connect, so that its death is noticed. Does not block. Failed peers: no effect. */
 void mci_peer_watch(struct mci_peer *peer);
