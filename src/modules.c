@@ -7,7 +7,9 @@
 #include "config.h"
 
 #include "core/core.h"
+#include "pt2pt/pt2pt.h"
 
 const struct mci_core_module *const mci_core_modules[] = {
+    &mci_pt2pt_module,
     NULL,
 };

@@ -11,6 +11,7 @@
 #include "core/core_priv.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,16 +288,18 @@ static void leaks_report(void)
                      mci_comms_oldest_text());
 }
 
-/* The user's handles go. What he sent still leaves; what he wanted to receive is withdrawn. lock: engine */
+/* The user's handles go. What he sent still leaves; what he wanted to receive is withdrawn. */
 static void user_handles_drop(void)
 {
     struct mci_request *req;
     uint32_t cursor = 0;
     void *handle;
 
+    mci_engine_lock();
+    leaks_report();
     while ((handle = mci_handle_next(MCI_HANDLE_REQUEST, &cursor)) != NULL) {
         req = mci_handle_get(MCI_HANDLE_REQUEST, handle);
-        if (req->ops->is_receive && req->is_active && !atomic_load(&req->is_done))
+        if (req->ops->is_receive)
             mci_request_cancel(req);
         mci_request_detach(req);
     }
@@ -308,33 +311,14 @@ static void user_handles_drop(void)
         mci_info_free(mci_handle_get(MCI_HANDLE_INFO, handle));
         mci_handle_free(MCI_HANDLE_INFO, handle);
     }
-    mci_comms_drop_user_refs();
+    mci_engine_unlock();
 }
 
 static int time_left_ms(int64_t deadline_ns)
 {
     int64_t left_ms = (deadline_ns - mci_clock_ns()) / 1000000;
 
-    return left_ms < 0 ? 0 : (int)left_ms;
-}
-
-/* Until every pending operation has ended, or the time has passed. */
-static void drain(int64_t deadline_ns)
-{
-    struct mci_waiter waiter;
-
-    mci_engine_lock();
-    leaks_report();
-    user_handles_drop();
-    mci_wait_begin(&waiter, time_left_ms(deadline_ns));
-    while (mci_comms_count() > 0 && mci_wait_step(&waiter) == MCOMM_SUCCESS)
-        ;
-    if (mci_comms_count() > 0)
-        mci_log_warn("some operations did not end before mcomm_finalize() did (%d ms)",
-                     mci_settings.finalize_timeout);
-    mci_comms_end();
-    mci_core.world = mci_core.self = NULL;
-    mci_engine_unlock();
+    return left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
 static void stop_all(void)
@@ -343,8 +327,9 @@ static void stop_all(void)
     int64_t deadline_ns =
         timeout_ms < 0 ? INT64_MAX : mci_clock_ns() + (int64_t)timeout_ms * 1000000;
 
+    user_handles_drop();
     modules_quiesce();
-    drain(deadline_ns);
+    comms_finish();
     mci_core_event_stop(job_rt);
     mci_rail_stop(time_left_ms(deadline_ns));
     modules_stop();

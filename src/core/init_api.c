@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-
 static mcomm_err_t check_attr(const mcomm_init_attr_t *attr)
 {
     if (attr->thread_level != MCOMM_THREAD_MULTIPLE && attr->thread_level != MCOMM_THREAD_SINGLE)
@@ -56,9 +54,4 @@ void mcomm_abort(mcomm_comm_t comm, int exit_code, const char *message)
     fprintf(stderr, "mooncake_comm: process %d ends with code %d: %s\n", (int)getpid(), exit_code,
             message != NULL ? message : "no reason given");
     _exit((exit_code & 0xff) != 0 ? exit_code : 1);
-}
-
-double mcomm_wtime(void)
-{
-    return (double)mci_clock_ns() * 1e-9;
 }

@@ -98,6 +98,7 @@ static const struct mci_request_ops recv_ops = {
     .start = request_start,
     .cancel = request_cancel,
     .free = request_free,
+    .is_receive = true,
 };
 
 /* Copy of a list without its empty pieces. */
