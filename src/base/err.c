@@ -58,7 +58,8 @@ const char *mcomm_last_error(void)
     return last_text;
 }
 
-static void err_vset(mcomm_err_t err, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static void err_vset(mcomm_err_t err, const char *fmt,
+                                                           va_list args)
 {
     vsnprintf(last_text, sizeof(last_text), fmt, args);
     mci_log_debug("%s: %s", mcomm_err_name(err), last_text);
