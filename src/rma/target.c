@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Operations by frames, target's side: run by whichever thread drives progress, by the monitor while
+ * the application computes. Everything is checked again here against this process's own facts; what
+ * is refused writes nothing and is answered with its error code. A frame whose payload is still
+ * arriving is kept aside until it is whole, so that a window may go away meanwhile.
+ */
+#include "config.h"
+
+#include "rma/rma_priv.h"
+
+#include <string.h>
+
+/* ---- who asks, and for what ---- */
+/* Rank of the process behind peer in the window's communicator; the last answer is kept. */
+int mci_rma_rank_of(struct mci_win *win, struct mci_peer *peer)
+{
+    struct mci_rma_seen {
+        uint32_t key;
+        int rank;
+    } *seen = peer->rma;
+    int rank;
+
+    if (seen != NULL && seen->key == win->key)
+        return seen->rank;
+    rank = mci_comm_rank_of(win->comm, peer);
+    if (rank < 0)
+        return -1;
+    if (seen == NULL)
+        peer->rma = seen = mci_mem_alloc(sizeof(*seen));
+    if (seen != NULL) {
+        seen->key = win->key;
+        seen->rank = rank;
+    }
+    return rank;
+}
+
+static void forget_seen(struct mci_peer *peer)
+{
+    mci_mem_free(peer->rma);
+    peer->rma = NULL;
+}
+
+mcomm_err_t mci_rma_place(struct mci_win *win, uint64_t offset, uint64_t nbytes, unsigned need,
+                          size_t alignment, void **place_p)
+{
+    char *place = win->kind == RMA_DYNAMIC ? NULL : win->base;
+
+    if (win->is_freeing)
+        return MCOMM_ERR_WIN;
+    if ((win->access & need) != need)
+        return MCOMM_ERR_RMA_ACCESS;
+    if (win->kind == RMA_DYNAMIC) {
+        if (!mci_interval_covers(&win->attached, offset, nbytes))
+            return MCOMM_ERR_RMA_RANGE;
+        place = (char *)(uintptr_t)offset;
+    } else {
+        if (offset > win->nbytes || nbytes > win->nbytes - offset)
+            return MCOMM_ERR_RMA_RANGE;
+        place += offset;
+    }
+    if ((uintptr_t)place % alignment != 0)
+        return MCOMM_ERR_BUFFER;
+    *place_p = place;
+    return MCOMM_SUCCESS;
+}
+
+/* ---- answers ---- */
+static void answer_op(struct mci_peer *peer, uint32_t op_id, mcomm_err_t err)
+{
+    struct mci_frame frame = {
+        .am = MCI_AM_RMA_ACK, .flags = RMA_F_OP, .aux = (uint16_t)err, .w2 = op_id};
+
+    mci_peer_send(peer, &frame, NULL, 0, NULL);
+}
+
+static void answer_count(struct mci_peer *peer, uint32_t key, uint32_t count, mcomm_err_t err)
+{
+    struct mci_frame frame = {
+        .am = MCI_AM_RMA_ACK, .aux = (uint16_t)err, .w1 = key, .w2 = count};
+
+    mci_peer_send(peer, &frame, NULL, 0, NULL);
+}
+
+/* One more counted operation of origin has ended (want_ack: or a flush asks). lock: engine */
+void mci_rma_count_applied(struct mci_win *win, int origin, bool want_ack)
+{
+    struct rma_origin *o = &win->origins[origin];
+
+    if (o->is_flush_wanted && (int32_t)(o->applied - o->flush_at) >= 0) {
+        o->is_flush_wanted = false;
+        want_ack = true;
+    }
+    if (!want_ack)
+        return;
+    answer_count(win->targets[origin].peer, win->targets[origin].key, o->applied, o->err);
+    o->err = MCOMM_SUCCESS;
+}
+
+static void counted_end(struct mci_win *win, int origin, const struct mci_frame *frame,
+                        mcomm_err_t err)
+{
+    struct rma_origin *o = &win->origins[origin];
+
+    o->applied++;
+    if (err != MCOMM_SUCCESS && o->err == MCOMM_SUCCESS)
+        o->err = err;
+    mci_rma_count_applied(win, origin, frame->flags & RMA_F_ACK);
+}
+
+/* The end of a put or accumulate that was one frame. */
+static void frame_end(struct mci_peer *peer, struct mci_win *win, int origin,
+                      const struct mci_frame *frame, mcomm_err_t err)
+{
+    if (frame->flags & RMA_F_OP)
+        answer_op(peer, frame->w2, err);
+    else
+        counted_end(win, origin, frame, err);
+}
+
+/* Window of a frame and the rank of its sender, else the sender is told that there is none. */
+static struct mci_win *frame_win(struct mci_peer *peer, const struct mci_frame *frame,
+                                 int *origin_p)
+{
+    struct mci_win *win = mci_rma_win_by_key(frame->w1);
+
+    *origin_p = win != NULL ? mci_rma_rank_of(win, peer) : -1;
+    if (*origin_p >= 0)
+        return win;
+    if (frame->flags & RMA_F_OP)
+        answer_op(peer, frame->w2, MCOMM_ERR_WIN);
+    /* A counted one has its answer from the flush that follows it. */
+    return NULL;
+}
+
+/* ---- payloads that are still arriving ---- */
+struct deferred {
+    struct mci_peer *peer;
+    struct mci_frame frame;
+    mci_am_fn_t fn;
+    mcomm_iov_t iov;
+    max_align_t payload[];
+};
+
+static void deferred_done(void *arg, mcomm_err_t err)
+{
+    struct deferred *d = arg;
+    struct mci_sink none = {0};
+
+    if (err == MCOMM_SUCCESS)
+        d->fn(d->peer, &d->frame, d->payload, &none);
+    mci_mem_free(d);
+}
+
+/* Without memory the payload is discarded and the peer, who would wait for ever, is given up. */
+void mci_rma_defer(struct mci_peer *peer, const struct mci_frame *frame, struct mci_sink *sink,
+                   mci_am_fn_t fn)
+{
+    struct deferred *d = mci_mem_alloc(sizeof(*d) + frame->nbytes);
+
+    if (d == NULL) {
+        mci_peer_fail(peer, "no memory for a frame that it sends");
+        return;
+    }
+    d->peer = peer;
+    d->frame = *frame;
+    d->fn = fn;
+    d->iov = (mcomm_iov_t){d->payload, frame->nbytes};
+    *sink = (struct mci_sink){&d->iov, 1, deferred_done, d};
+}
+
+/* ---- bulk operations ---- */
+void mci_rma_serve_close(struct rma_serve *serve)
+{
+    if (serve->is_in)
+        mci_inop_close(&serve->in);
+    else
+        mci_outop_close(&serve->out);
+    mci_list_remove(&serve->link);
+    mci_mem_free(serve);
+}
+
+void mci_rma_serve_abort(struct rma_serve *serve, mcomm_err_t err)
+{
+    struct mci_peer *peer = serve->win->targets[serve->origin].peer;
+
+    if (!mci_peer_is_failed(peer))
+        answer_op(peer, serve->op_id, err);
+    mci_rma_serve_close(serve);
+}
+
+static struct rma_serve *serve_new(struct mci_win *win, int origin, uint32_t op_id, void *place,
+                                   size_t nbytes)
+{
+    struct rma_serve *serve = mci_mem_zalloc(sizeof(*serve));
+
+    if (serve == NULL)
+        return NULL;
+    serve->win = win;
+    serve->origin = origin;
+    serve->op_id = op_id;
+    serve->iov = (mcomm_iov_t){place, nbytes};
+    mci_list_push(&win->serves, &serve->link);
+    return serve;
+}
+
+void mci_rma_signal_apply(void *place, uint64_t value, bool is_add)
+{
+    uint64_t *word = place;
+
+    if (is_add)
+        __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+    else
+        __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+static mcomm_err_t signal_place(struct mci_win *win, const struct rma_signal *signal,
+                                void **place_p)
+{
+    return mci_rma_place(win, signal->offset, sizeof(uint64_t), MCOMM_WIN_ATOMIC,
+                         sizeof(uint64_t), place_p);
+}
+
+/* The range of a dynamic window may have been detached while the data came. */
+static void serve_put_done(struct mci_inop *in, mcomm_err_t err)
+{
+    struct rma_serve *serve = in->arg;
+    struct mci_win *win = serve->win;
+    void *place;
+
+    if (err == MCOMM_SUCCESS && serve->flags & (RMA_F_SIGNAL_SET | RMA_F_SIGNAL_ADD)) {
+        err = signal_place(win, &serve->signal, &place);
+        if (err == MCOMM_SUCCESS) {
+            mci_rma_signal_apply(place, serve->signal.value, serve->flags & RMA_F_SIGNAL_ADD);
+            mci_wake_self();
+        }
+    }
+    if (!mci_peer_is_failed(in->peer))
+        answer_op(in->peer, serve->op_id, err);
+    mci_rma_serve_close(serve);
+}
+
+static mcomm_err_t serve_put(struct mci_peer *peer, struct mci_win *win, int origin,
+                             const struct mci_frame *frame, const struct rma_signal *signal,
+                             void *place, size_t nbytes)
+{
+    struct rma_serve *serve = serve_new(win, origin, frame->w2, place, nbytes);
+    struct mci_frame reply = {
+        .am = MCI_AM_RMA_REPLY, .flags = RMA_F_INOP, .w1 = frame->w2};
+    mcomm_err_t err;
+
+    if (serve == NULL)
+        return MCOMM_ERR_NO_MEM;
+    serve->is_in = true;
+    serve->flags = frame->flags;
+    serve->signal = *signal;
+    serve->in = (struct mci_inop){.peer = peer,
+                                  .iov = &serve->iov,
+                                  .iov_count = 1,
+                                  .nbytes = nbytes,
+                                  .done = serve_put_done,
+                                  .arg = serve};
+    err = mci_inop_open(&serve->in);
+    if (err == MCOMM_SUCCESS) {
+        reply.w0 = serve->in.id;
+        err = mci_peer_send(peer, &reply, NULL, 0, NULL);
+    }
+    if (err != MCOMM_SUCCESS)
+        mci_rma_serve_close(serve);
+    return err;
+}
+
+static void serve_get_done(struct mci_outop *out, mcomm_err_t err)
+{
+    struct rma_serve *serve = out->arg;
+
+    if (err != MCOMM_SUCCESS && !mci_peer_is_failed(out->peer))
+        answer_op(out->peer, serve->op_id, err);
+    mci_rma_serve_close(serve);
+}
+
+static mcomm_err_t serve_get(struct mci_peer *peer, struct mci_win *win, int origin,
+                             uint32_t op_id, uint64_t inop_id, void *place, size_t nbytes)
+{
+    struct rma_serve *serve = serve_new(win, origin, op_id, place, nbytes);
+    mcomm_err_t err;
+
+    if (serve == NULL)
+        return MCOMM_ERR_NO_MEM;
+    serve->out = (struct mci_outop){.peer = peer,
+                                    .remote_id = inop_id,
+                                    .iov = &serve->iov,
+                                    .iov_count = 1,
+                                    .nbytes = nbytes,
+                                    .done = serve_get_done,
+                                    .arg = serve};
+    err = mci_outop_start(&serve->out);
+    if (err != MCOMM_SUCCESS)
+        mci_rma_serve_close(serve);
+    return err;
+}
+
+/* ---- put ---- */
+/* Splits the payload of a put; false: it is not well formed. */
+static bool put_parse(const struct mci_frame *frame, const char *payload,
+                      struct rma_signal *signal, uint64_t *nbytes_p, const char **data_p)
+{
+    size_t left = frame->nbytes;
+
+    *signal = (struct rma_signal){0, 0};
+    if (frame->flags & (RMA_F_SIGNAL_SET | RMA_F_SIGNAL_ADD)) {
+        if (left < sizeof(*signal))
+            return false;
+        memcpy(signal, payload, sizeof(*signal));
+        payload += sizeof(*signal);
+        left -= sizeof(*signal);
+    }
+    *data_p = payload;
+    *nbytes_p = left;
+    if (frame->flags & RMA_F_LARGE) {
+        if (left != sizeof(*nbytes_p) || !(frame->flags & RMA_F_OP))
+            return false;
+        memcpy(nbytes_p, payload, sizeof(*nbytes_p));
+    }
+    return true;
+}
+
+static void on_put(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                   struct mci_sink *sink)
+{
+    struct rma_signal signal;
+    const char *data;
+    uint64_t nbytes;
+    void *place = NULL, *signal_at = NULL;
+    struct mci_win *win;
+    mcomm_err_t err = MCOMM_ERR_INTERNAL;
+    int origin;
+
+    if (payload == NULL && frame->nbytes > 0) {
+        mci_rma_defer(peer, frame, sink, on_put);
+        return;
+    }
+    win = frame_win(peer, frame, &origin);
+    if (win == NULL)
+        return;
+    if (put_parse(frame, payload, &signal, &nbytes, &data)) {
+        err = MCOMM_SUCCESS;
+        if (nbytes > 0)
+            err = mci_rma_place(win, frame->w0, nbytes, MCOMM_WIN_WRITE, 1, &place);
+        if (err == MCOMM_SUCCESS && frame->flags & (RMA_F_SIGNAL_SET | RMA_F_SIGNAL_ADD))
+            err = signal_place(win, &signal, &signal_at);
+    }
+    if (err == MCOMM_SUCCESS && frame->flags & RMA_F_LARGE) {
+        err = serve_put(peer, win, origin, frame, &signal, place, nbytes);
+        if (err != MCOMM_SUCCESS)
+            answer_op(peer, frame->w2, err);
+        return;
+    }
+    if (err == MCOMM_SUCCESS) {
+        if (nbytes > 0)
+            memcpy(place, data, nbytes);
+        if (signal_at != NULL)
+            mci_rma_signal_apply(signal_at, signal.value, frame->flags & RMA_F_SIGNAL_ADD);
+        mci_wake_self();
+    }
+    frame_end(peer, win, origin, frame, err);
+}
+
+/* ---- get ---- */
+static void on_get(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                   struct mci_sink *sink)
+{
+    struct mci_frame reply = {.am = MCI_AM_RMA_REPLY, .w1 = frame->w2};
+    uint64_t ask[2] = {0, 0};
+    void *place = NULL;
+    struct mci_win *win;
+    mcomm_err_t err;
+    int origin;
+
+    if (payload == NULL && frame->nbytes > 0) {
+        mci_rma_defer(peer, frame, sink, on_get);
+        return;
+    }
+    win = frame_win(peer, frame, &origin);
+    if (win == NULL)
+        return;
+    err = frame->nbytes == sizeof(ask) ? MCOMM_SUCCESS : MCOMM_ERR_INTERNAL;
+    if (err == MCOMM_SUCCESS) {
+        memcpy(ask, payload, sizeof(ask));
+        err = mci_rma_place(win, frame->w0, ask[0], MCOMM_WIN_READ, 1, &place);
+    }
+    if (err == MCOMM_SUCCESS && frame->flags & RMA_F_LARGE)
+        err = serve_get(peer, win, origin, frame->w2, ask[1], place, ask[0]);
+    else if (err == MCOMM_SUCCESS && ask[0] > MCI_FRAME_MAX)
+        err = MCOMM_ERR_INTERNAL;
+    else if (err == MCOMM_SUCCESS)
+        err = mci_peer_send(peer, &reply, place, ask[0], NULL);
+    if (err != MCOMM_SUCCESS)
+        answer_op(peer, frame->w2, err);
+}
+
+/* ---- atomics ---- */
+static mcomm_err_t acc_check(const struct mci_frame *frame, size_t *elem_p, mcomm_datatype_t *dtype,
+                             mcomm_op_t *op)
+{
+    *dtype = (mcomm_datatype_t)(frame->aux & 0xff);
+    *op = (mcomm_op_t)(frame->aux >> 8);
+    *elem_p = mci_dtype_nbytes(*dtype);
+    return mci_op_is_legal(*op, *dtype) ? MCOMM_SUCCESS : MCOMM_ERR_OP;
+}
+
+static void on_acc(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                   struct mci_sink *sink)
+{
+    mcomm_datatype_t dtype;
+    mcomm_op_t op;
+    struct mci_win *win;
+    size_t elem;
+    void *place;
+    mcomm_err_t err;
+    int origin;
+
+    if (payload == NULL && frame->nbytes > 0) {
+        mci_rma_defer(peer, frame, sink, on_acc);
+        return;
+    }
+    win = frame_win(peer, frame, &origin);
+    if (win == NULL)
+        return;
+    err = acc_check(frame, &elem, &dtype, &op);
+    if (err == MCOMM_SUCCESS)
+        err = mci_rma_place(win, frame->w0, frame->nbytes, MCOMM_WIN_ATOMIC, elem, &place);
+    if (err == MCOMM_SUCCESS && op != MCOMM_NO_OP) {
+        mci_rma_acc_apply(place, payload, NULL, frame->nbytes / elem, dtype, op);
+        mci_wake_self();
+    }
+    frame_end(peer, win, origin, frame, err);
+}
+
+/* How many elements a fetch is about; 0: not well formed. */
+static size_t fetch_count(const struct mci_frame *frame, const void *payload, size_t elem,
+                          mcomm_op_t op)
+{
+    uint64_t count = frame->nbytes / elem;
+
+    if (frame->flags & RMA_F_SWAP)
+        return frame->nbytes == 2 * elem ? 1 : 0;
+    if (op == MCOMM_NO_OP) {
+        if (frame->nbytes != sizeof(count))
+            return 0;
+        memcpy(&count, payload, sizeof(count));
+    }
+    return count <= RMA_ACC_CHUNK / elem ? (size_t)count : 0;
+}
+
+static void on_fetch(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                     struct mci_sink *sink)
+{
+    struct mci_frame reply = {.am = MCI_AM_RMA_REPLY, .w1 = frame->w2};
+    char old[RMA_ACC_CHUNK];
+    mcomm_datatype_t dtype;
+    mcomm_op_t op;
+    struct mci_win *win;
+    size_t elem, count = 0;
+    void *place;
+    mcomm_err_t err;
+    int origin;
+
+    if (payload == NULL && frame->nbytes > 0) {
+        mci_rma_defer(peer, frame, sink, on_fetch);
+        return;
+    }
+    win = frame_win(peer, frame, &origin);
+    if (win == NULL)
+        return;
+    err = acc_check(frame, &elem, &dtype, &op);
+    if (err == MCOMM_SUCCESS) {
+        count = fetch_count(frame, payload, elem, op);
+        err = count > 0 ? mci_rma_place(win, frame->w0, count * elem, MCOMM_WIN_ATOMIC, elem, &place)
+                        : MCOMM_ERR_INTERNAL;
+    }
+    if (err != MCOMM_SUCCESS) {
+        answer_op(peer, frame->w2, err);
+        return;
+    }
+    if (frame->flags & RMA_F_SWAP)
+        mci_rma_swap_apply(place, payload, (const char *)payload + elem, old, dtype);
+    else
+        mci_rma_acc_apply(place, payload, old, count, dtype, op);
+    mci_wake_self();
+    mci_peer_send(peer, &reply, old, count * elem, NULL);
+}
+
+/* ---- failures ---- */
+static void peer_failed(struct mci_peer *peer)
+{
+    struct mci_list *node, *op_node, *tmp;
+
+    MCI_LIST_FOREACH (node, &mci_rma_wins) {
+        struct mci_win *win = mci_container_of(node, struct mci_win, link);
+        int rank = mci_comm_rank_of(win->comm, peer);
+        struct rma_path *path;
+
+        if (rank < 0)
+            continue;
+        atomic_store(&win->targets[rank].is_dead, true);
+        path = win->targets[rank].path;
+        if (path != NULL) {
+            if (path->issued != path->acked && path->err == MCOMM_SUCCESS)
+                path->err = MCOMM_ERR_PROC_FAILED;
+            path->acked = path->asked = path->mark = path->issued;
+            MCI_LIST_FOREACH_SAFE (op_node, tmp, &path->ops)
+                mci_rma_op_complete(mci_container_of(op_node, struct rma_op, link),
+                                    MCOMM_ERR_PROC_FAILED);
+        }
+        MCI_LIST_FOREACH_SAFE (op_node, tmp, &win->serves)
+            if (mci_container_of(op_node, struct rma_serve, link)->origin == rank)
+                mci_rma_serve_close(mci_container_of(op_node, struct rma_serve, link));
+    }
+}
+
+void mci_rma_target_start(void)
+{
+    mci_rail_set_am(MCI_AM_RMA_PUT, on_put);
+    mci_rail_set_am(MCI_AM_RMA_GET, on_get);
+    mci_rail_set_am(MCI_AM_RMA_ACC, on_acc);
+    mci_rail_set_am(MCI_AM_RMA_FETCH, on_fetch);
+    mci_rail_on_failed(peer_failed);
+    mci_rail_on_gone(forget_seen);
+}
