@@ -8,8 +8,10 @@
 
 #include "core/core.h"
 #include "pt2pt/pt2pt.h"
+#include "rma/rma.h"
 
 const struct mci_core_module *const mci_core_modules[] = {
     &mci_pt2pt_module,
+    &mci_rma_module,
     NULL,
 };

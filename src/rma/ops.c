@@ -121,10 +121,16 @@ static void req_free(struct mci_request *head)
     mci_pool_put(&req_pool, req);
 }
 
+static void req_explain(struct mci_request *head)
+{
+    mci_err_set(head->status.error, "window operation: %s", mcomm_err_text(head->status.error));
+}
+
 static const struct mci_request_ops req_ops = {
     .name = "window operation",
     .cancel = req_cancel,
     .free = req_free,
+    .explain = req_explain,
 };
 
 mcomm_err_t mci_rma_req_new(struct mci_win *win, struct rma_req **req_p, mcomm_request_t *handle_p)

@@ -42,9 +42,9 @@ static mcomm_err_t comm_enter(mcomm_comm_t handle, struct mci_comm **comm_p)
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    *comm_p = mci_comm_get(handle);
-    if (*comm_p == NULL)
-        return leave(MCOMM_ERR_COMM);
+    err = mci_comm_lookup("comm", handle, comm_p);
+    if (err != MCOMM_SUCCESS)
+        return leave(err);
     if (atomic_load(&(*comm_p)->is_revoked))
         return leave(mci_err_set(MCOMM_ERR_REVOKED, "%s is revoked", mci_comm_text(*comm_p)));
     return MCOMM_SUCCESS;
@@ -375,8 +375,8 @@ static mcomm_err_t group_enter(mcomm_group_t handle, mcomm_win_t win, struct mci
 
     if (err != MCOMM_SUCCESS)
         return err;
-    *group_p = mci_group_get(handle);
-    return *group_p != NULL ? MCOMM_SUCCESS : leave(MCOMM_ERR_GROUP);
+    err = mci_group_lookup("group", handle, group_p);
+    return err == MCOMM_SUCCESS ? err : leave(err);
 }
 
 mcomm_err_t mcomm_win_post(mcomm_group_t group, mcomm_win_t win)
