@@ -103,6 +103,17 @@ void mci_inop_fail_all(struct mci_peer *peer, mcomm_err_t err)
     }
 }
 
+void mci_inop_abort(struct mci_peer *peer, uint64_t id, mcomm_err_t err)
+{
+    struct mci_inop *op = mci_map_get(&ops.open, id);
+
+    if (op == NULL || op->peer != peer)
+        return;
+    op_retire(op);
+    op->done(op, err);
+    mci_wake_self();
+}
+
 struct mci_inop *mci_inop_slice_begin(struct mci_peer *peer, uint64_t id, uint64_t offset,
                                       uint32_t nbytes)
 {

@@ -114,6 +114,9 @@ bool mci_inop_slice_end(struct mci_inop *op, uint64_t offset, uint32_t nbytes);
 void mci_inop_slice_drop(
     struct mci_inop *op); /* it will not be completed; op may be closed already */
 
+/* The sender gives operation id up, or its place is not writable: done is called with err. */
+void mci_inop_abort(struct mci_peer *peer, uint64_t id, mcomm_err_t err);
+
 /* ---- small things for all rails ----------------------------------------------------------------
  */
 struct mci_iov_cursor { /* walks a list */

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Sending on a lane. The order on the wire is: the item begun (part), the collected small frames
+ * (obuf), the queue, then slices of bulk operations, one system call for as much as fits. Invariant:
+ * obuf is only added to while the queue is empty, and at most one item has been sent in part.
+ */
+#include "config.h"
+
+#include "base/log.h"
+#include "rail/tcp/tcp_priv.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#define VEC_MAX 64
+#define ITEM_MAX 16            /* frames of the queue in one system call */
+#define DIRECT_COPY_MAX 512    /* up to it one buffer is cheaper than a vector */
+#define OBUF_FRAME_MAX 2048    /* frames up to it are collected */
+#define FLUSH_BYTES (4u << 20) /* then others get their turn */
+#define HEADER_BYTES sizeof(struct mci_tcp_header)
+
+static uint8_t zeros[65536];
+/* The last bytes of a frame; what is before the trailer is padding. */
+static const struct tail {
+    uint64_t padding;
+    struct mci_tcp_trailer trailer;
+} tail_good = {0, {MCI_TCP_GOOD, 0}}, tail_void = {0, {MCI_TCP_VOID, 0}};
+
+struct vec {
+    struct iovec iov[VEC_MAX];
+    int count;
+    size_t nbytes;
+};
+
+static size_t item_nbytes(const struct mci_tcp_header *header)
+{
+    return HEADER_BYTES + header->frame.nbytes + mci_tcp_tail_nbytes(header->frame.nbytes);
+}
+
+static bool vec_add(struct vec *vec, const void *ptr, size_t nbytes)
+{
+    if (vec->count == VEC_MAX)
+        return false;
+    vec->iov[vec->count].iov_base = (void *)(uintptr_t)ptr;
+    vec->iov[vec->count++].iov_len = nbytes;
+    vec->nbytes += nbytes;
+    return true;
+}
+
+static bool vec_add_payload(struct vec *vec, struct mci_iov_cursor cur, size_t left, bool is_void)
+{
+    size_t n;
+    void *ptr;
+
+    while (left > 0) {
+        if (is_void) {
+            ptr = zeros;
+            n = left < sizeof(zeros) ? left : sizeof(zeros);
+        } else {
+            n = mci_iov_next(&cur, left, &ptr);
+            if (n == 0) { /* the list is shorter than it was said to be */
+                is_void = true;
+                continue;
+            }
+        }
+        if (!vec_add(vec, ptr, n))
+            return false;
+        left -= n;
+    }
+    return true;
+}
+
+/* What is left of an item after its first sent bytes. False: the vector is full before its end. */
+static bool vec_add_item(struct vec *vec, const struct mci_tcp_header *header,
+                         const struct mci_iov_cursor *cur, size_t sent, bool is_void)
+{
+    size_t nbytes = header->frame.nbytes, tail_nbytes = mci_tcp_tail_nbytes(nbytes);
+    const struct tail *tail = is_void ? &tail_void : &tail_good;
+    size_t tail_left;
+
+    if (sent < HEADER_BYTES) {
+        if (!vec_add(vec, (const uint8_t *)header + sent, HEADER_BYTES - sent))
+            return false;
+        sent = HEADER_BYTES;
+    }
+    sent -= HEADER_BYTES;
+    if (sent < nbytes) {
+        if (!vec_add_payload(vec, *cur, nbytes - sent, is_void))
+            return false;
+        sent = nbytes;
+    }
+    tail_left = tail_nbytes - (sent - nbytes);
+    return tail_left == 0 || vec_add(vec, (const uint8_t *)(tail + 1) - tail_left, tail_left);
+}
+
+static void cursor_skip(struct mci_iov_cursor *cur, size_t nbytes)
+{
+    size_t n;
+    void *ptr;
+
+    while (nbytes > 0 && (n = mci_iov_next(cur, nbytes, &ptr)) > 0)
+        nbytes -= n;
+}
+
+/* nbytes more of the part have gone. */
+static void part_advance(struct mci_tcp_part *part, size_t nbytes)
+{
+    size_t before = part->sent > HEADER_BYTES ? part->sent - HEADER_BYTES : 0;
+    size_t after;
+
+    part->sent += nbytes;
+    after = part->sent > HEADER_BYTES ? part->sent - HEADER_BYTES : 0;
+    if (after > part->header.frame.nbytes)
+        after = part->header.frame.nbytes;
+    if (!part->is_void && after > before)
+        cursor_skip(&part->cur, after - before);
+}
+
+static void part_set_tx(struct mci_tcp_part *part, struct mci_tx *tx, size_t sent)
+{
+    memset(part, 0, sizeof(*part));
+    part->is_active = true;
+    part->tx = tx;
+    part->header.frame = tx->frame;
+    mci_iov_seek(&part->cur, tx->iov, tx->iov_count, 0);
+    part_advance(part, sent);
+    tx->sent = sent;
+}
+
+void mci_tcp_part_void(struct mci_tcp_part *part)
+{
+    part->is_void = true;
+    part->tx = NULL;
+    part->out = NULL;
+}
+
+static void lane_set_blocked(struct mci_tcp_lane *lane, bool is_blocked)
+{
+    if (lane->is_blocked == is_blocked || lane->state == MCI_TCP_LANE_CLOSED)
+        return;
+    lane->is_blocked = is_blocked;
+    mci_loop_fd_mod(&lane->io, EPOLLIN | (is_blocked ? EPOLLOUT : 0u));
+}
+
+/* Bytes sent; 0: not now; -1: a source is not readable. A broken connection is left to receive. */
+static ssize_t vec_send(struct mci_tcp_lane *lane, struct vec *vec)
+{
+    struct msghdr msg = {.msg_iov = vec->iov, .msg_iovlen = (size_t)vec->count};
+    ssize_t n;
+
+    do {
+        n = sendmsg(lane->io.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n >= 0)
+        return n;
+    if (errno == EFAULT)
+        return -1;
+    if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
+        lane_set_blocked(lane, true);
+        return 0;
+    }
+    mci_log_debug("tcp: sending failed: %s", strerror(errno));
+    lane_set_blocked(lane, false);
+    lane->is_broken = true;
+    return 0;
+}
+
+/* ---- what goes out next ---- */
+static bool is_idle(const struct mci_tcp_lane *lane)
+{
+    return !lane->part.is_active && lane->obuf_begin == lane->obuf_end &&
+           mci_list_is_empty(&lane->queue);
+}
+
+bool mci_tcp_lane_is_drained(const struct mci_tcp_lane *lane)
+{
+    return is_idle(lane) && mci_list_is_empty(&lane->link->ready) &&
+           mci_list_is_empty(&lane->link->unacked);
+}
+
+struct batch {
+    struct vec vec;
+    struct mci_tcp_header headers[ITEM_MAX];
+    struct mci_tx *txs[ITEM_MAX];
+    int tx_count;
+    bool is_part_first, is_part_last, has_obuf;
+};
+
+/* Items in order, until the vector is full; with is_single the first one only. */
+static void batch_fill(struct mci_tcp_lane *lane, struct batch *b, bool is_single)
+{
+    struct mci_tcp_part *part = &lane->part;
+    struct mci_list *node;
+
+    b->vec.count = b->tx_count = 0;
+    b->vec.nbytes = 0;
+    b->is_part_first = b->is_part_last = b->has_obuf = false;
+    if (part->is_active) {
+        b->is_part_first = true;
+        if (!vec_add_item(&b->vec, &part->header, &part->cur, part->sent, part->is_void) ||
+            is_single)
+            return;
+    }
+    if (lane->obuf_begin < lane->obuf_end) {
+        if (!vec_add(&b->vec, lane->obuf + lane->obuf_begin, lane->obuf_end - lane->obuf_begin))
+            return;
+        b->has_obuf = true;
+        if (is_single)
+            return;
+    }
+    MCI_LIST_FOREACH (node, &lane->queue) {
+        struct mci_tx *tx = mci_container_of(node, struct mci_tx, link);
+        struct mci_iov_cursor cur;
+        int i = b->tx_count;
+
+        if (tx == part->tx)
+            continue;
+        if (i == ITEM_MAX)
+            return;
+        b->headers[i] = (struct mci_tcp_header){.frame = tx->frame};
+        b->txs[i] = tx;
+        b->tx_count++;
+        mci_iov_seek(&cur, tx->iov, tx->iov_count, 0);
+        if (!vec_add_item(&b->vec, &b->headers[i], &cur, 0, false) || is_single)
+            return;
+    }
+    if (!part->is_active && b->vec.count < VEC_MAX && mci_tcp_slice_next(lane)) {
+        b->is_part_last = true;
+        vec_add_item(&b->vec, &part->header, &part->cur, 0, false);
+    }
+}
+
+/* n bytes of the part have gone: returns those beyond it. A finished frame moves to done. */
+static size_t part_sent(struct mci_tcp_lane *lane, size_t n, struct mci_list *done)
+{
+    struct mci_tcp_part *part = &lane->part;
+    size_t left = item_nbytes(&part->header) - part->sent;
+
+    if (n < left) {
+        part_advance(part, n);
+        if (part->tx != NULL)
+            part->tx->sent = part->sent;
+        return 0;
+    }
+    part->is_active = false;
+    if (part->tx != NULL) {
+        mci_list_remove(&part->tx->link);
+        mci_list_push(done, &part->tx->link);
+    }
+    part->tx = NULL;
+    part->out = NULL;
+    return n - left;
+}
+
+static size_t obuf_sent(struct mci_tcp_lane *lane, size_t n)
+{
+    size_t left = lane->obuf_end - lane->obuf_begin;
+
+    if (n < left) {
+        lane->obuf_begin += (uint32_t)n;
+        return 0;
+    }
+    lane->obuf_begin = lane->obuf_end = 0;
+    mci_mem_free(lane->obuf);
+    lane->obuf = NULL;
+    return n - left;
+}
+
+/* Book n sent bytes on the items of the batch. */
+static void batch_sent(struct mci_tcp_lane *lane, struct batch *b, size_t n, struct mci_list *done)
+{
+    if (b->is_part_first)
+        n = part_sent(lane, n, done);
+    if (b->has_obuf)
+        n = obuf_sent(lane, n);
+    for (int i = 0; i < b->tx_count && n > 0; i++) {
+        size_t nbytes = item_nbytes(&b->headers[i]);
+
+        if (n < nbytes) {
+            part_set_tx(&lane->part, b->txs[i], n);
+            return;
+        }
+        n -= nbytes;
+        mci_list_remove(&b->txs[i]->link);
+        mci_list_push(done, &b->txs[i]->link);
+    }
+    if (b->is_part_last && n > 0)
+        part_sent(lane, n, done);
+}
+
+/* The first item alone has a source that cannot be read: it fails, the connection lives. */
+static void fault_first(struct mci_tcp_lane *lane)
+{
+    struct mci_tcp_part *part = &lane->part;
+    struct mci_tcp_out *out = part->out;
+    struct mci_tx *tx = part->tx;
+
+    if (!part->is_active) {
+        if (mci_list_is_empty(&lane->queue))
+            return;
+        tx = mci_container_of(lane->queue.next, struct mci_tx, link);
+        mci_tx_finish(tx, mci_err_set(MCOMM_ERR_BUFFER, "source memory is not readable"));
+        return;
+    }
+    if (out != NULL) {
+        mci_tcp_out_failed(out, mci_err_set(MCOMM_ERR_BUFFER, "source memory is not readable"));
+        return;
+    }
+    if (part->sent == 0)
+        part->is_active = false;
+    mci_tcp_part_void(part);
+    if (tx != NULL)
+        mci_tx_finish(tx, mci_err_set(MCOMM_ERR_BUFFER, "source memory is not readable"));
+}
+
+static void finish_all(struct mci_list *done)
+{
+    struct mci_list *node;
+
+    while ((node = mci_list_pop(done)) != NULL)
+        mci_tx_finish(mci_container_of(node, struct mci_tx, link), MCOMM_SUCCESS);
+}
+
+static bool may_send(const struct mci_tcp_lane *lane)
+{
+    return lane->state == MCI_TCP_LANE_READY && !lane->is_blocked && !lane->is_broken;
+}
+
+void mci_tcp_lane_flush(struct mci_tcp_lane *lane)
+{
+    struct batch b;
+    struct mci_list done;
+    size_t total = 0;
+    bool is_single = false;
+    ssize_t n;
+
+    if (lane->cork > 0)
+        return;
+    mci_tcp_lane_enter(lane);
+    lane->cork++; /* what callbacks send joins the queue */
+    mci_list_init(&done);
+    while (may_send(lane)) {
+        batch_fill(lane, &b, is_single);
+        if (b.vec.nbytes == 0)
+            break;
+        n = vec_send(lane, &b.vec);
+        if (n < 0 && is_single)
+            fault_first(lane);
+        is_single = n < 0 && !is_single;
+        if (n <= 0)
+            continue;
+        batch_sent(lane, &b, (size_t)n, &done);
+        finish_all(&done);
+        total += (size_t)n;
+        if ((size_t)n < b.vec.nbytes || total >= FLUSH_BYTES)
+            lane_set_blocked(lane, true);
+    }
+    lane->cork--;
+    mci_tcp_lane_leave(lane);
+}
+
+void mci_tcp_lane_uncork(struct mci_tcp_lane *lane)
+{
+    if (--lane->cork == 0 && lane->state == MCI_TCP_LANE_READY)
+        mci_tcp_lane_flush(lane);
+}
+
+/* ---- a new frame ---- */
+/* Header, payload and tail into buf, which has room. Returns the bytes. */
+static size_t frame_pack(uint8_t *buf, const struct mci_frame *frame, const mcomm_iov_t *iov,
+                         size_t iov_count, size_t nbytes)
+{
+    struct mci_tcp_header header = {.frame = *frame};
+    struct mci_iov_cursor cur;
+    size_t tail_nbytes = mci_tcp_tail_nbytes(nbytes), n, left = nbytes;
+    uint8_t *p = buf;
+    void *src;
+
+    memcpy(p, &header, HEADER_BYTES);
+    p += HEADER_BYTES;
+    mci_iov_seek(&cur, iov, iov_count, 0);
+    while (left > 0 && (n = mci_iov_next(&cur, left, &src)) > 0) {
+        memcpy(p, src, n);
+        p += n;
+        left -= n;
+    }
+    memcpy(p, (const uint8_t *)(&tail_good + 1) - tail_nbytes, tail_nbytes);
+    return (size_t)(p - buf) + tail_nbytes;
+}
+
+/* Into the collected small frames, if there is room and nothing is queued behind them. */
+static bool obuf_add(struct mci_tcp_lane *lane, const struct mci_frame *frame,
+                     const mcomm_iov_t *iov, size_t iov_count, size_t nbytes)
+{
+    size_t total = HEADER_BYTES + nbytes + mci_tcp_tail_nbytes(nbytes);
+
+    if (total > OBUF_FRAME_MAX || !mci_list_is_empty(&lane->queue) ||
+        total > MCI_TCP_OBUF_BYTES - lane->obuf_end)
+        return false;
+    if (lane->obuf == NULL) {
+        lane->obuf = mci_mem_alloc(MCI_TCP_OBUF_BYTES);
+        if (lane->obuf == NULL)
+            return false;
+    }
+    lane->obuf_end +=
+        (uint32_t)frame_pack(lane->obuf + lane->obuf_end, frame, iov, iov_count, nbytes);
+    return true;
+}
+
+static mcomm_err_t queue_add(struct mci_tcp_lane *lane, const struct mci_frame *frame,
+                             const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                             struct mci_tx *tx, size_t sent)
+{
+    struct mci_tx *queued = tx;
+
+    if (tx == NULL)
+        queued = mci_tx_copy(frame, iov, iov_count, nbytes);
+    else
+        mci_tx_fill(tx, frame, iov, iov_count, nbytes);
+    if (queued == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory to queue a frame of %zu bytes", nbytes);
+    mci_list_push(&lane->queue, &queued->link);
+    if (sent > 0)
+        part_set_tx(&lane->part, queued, sent);
+    return tx == NULL ? MCOMM_SUCCESS : MCI_PENDING;
+}
+
+/* Straight to the socket; the rest, if any, is queued. */
+static mcomm_err_t send_direct(struct mci_tcp_lane *lane, const struct mci_frame *frame,
+                               const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                               struct mci_tx *tx)
+{
+    uint8_t buf[DIRECT_COPY_MAX];
+    struct mci_tcp_header header = {.frame = *frame};
+    struct mci_iov_cursor cur;
+    struct vec vec;
+    bool is_all = true;
+    mcomm_err_t err;
+    ssize_t n;
+
+    vec.count = 0;
+    vec.nbytes = 0;
+    if (item_nbytes(&header) <= sizeof(buf)) {
+        vec_add(&vec, buf, frame_pack(buf, frame, iov, iov_count, nbytes));
+    } else {
+        mci_iov_seek(&cur, iov, iov_count, 0);
+        is_all = vec_add_item(&vec, &header, &cur, 0, false);
+    }
+    n = vec_send(lane, &vec);
+    if (n < 0)
+        return mci_err_set(MCOMM_ERR_BUFFER, "source memory of %zu bytes is not readable", nbytes);
+    if ((size_t)n == vec.nbytes && is_all)
+        return MCOMM_SUCCESS;
+    err = queue_add(lane, frame, iov, iov_count, nbytes, tx, (size_t)n);
+    if (err == MCOMM_ERR_NO_MEM) {
+        if (n > 0) { /* half a frame is out: the stream cannot go on */
+            lane->is_broken = true;
+            shutdown(lane->io.fd, SHUT_RDWR);
+        }
+        return err;
+    }
+    if ((size_t)n < vec.nbytes && !lane->is_broken)
+        lane_set_blocked(lane, true);
+    else
+        mci_tcp_lane_flush(lane);
+    return err;
+}
+
+mcomm_err_t mci_tcp_lane_send(struct mci_tcp_lane *lane, const struct mci_frame *frame,
+                              const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                              struct mci_tx *tx)
+{
+    if (lane->cork == 0 && may_send(lane) && is_idle(lane))
+        return send_direct(lane, frame, iov, iov_count, nbytes, tx);
+    if (obuf_add(lane, frame, iov, iov_count, nbytes))
+        return MCOMM_SUCCESS;
+    return queue_add(lane, frame, iov, iov_count, nbytes, tx, 0);
+}
+
+mcomm_err_t mci_tcp_ctl_send(struct mci_tcp_lane *lane, enum mci_tcp_ctl what, uint64_t w0,
+                             uint32_t w1)
+{
+    struct mci_frame frame = {
+        .am = MCI_AM_RAIL_CTL, .aux = (uint16_t)what, .w0 = w0, .w1 = w1};
+
+    return mci_tcp_lane_send(lane, &frame, NULL, 0, 0, NULL);
+}
+
+bool mci_tcp_lane_unsend(struct mci_tcp_lane *lane, struct mci_tx *tx)
+{
+    struct mci_list *node;
+
+    if (lane->part.is_active && lane->part.tx == tx)
+        return false;
+    MCI_LIST_FOREACH (node, &lane->queue) {
+        if (node == &tx->link) {
+            mci_list_remove(node);
+            return true;
+        }
+    }
+    return false;
+}
+
+void mci_tcp_lane_drop_queue(struct mci_tcp_lane *lane, mcomm_err_t err)
+{
+    struct mci_list *node;
+
+    lane->part.is_active = false;
+    lane->part.tx = NULL;
+    lane->part.out = NULL;
+    mci_mem_free(lane->obuf);
+    lane->obuf = NULL;
+    lane->obuf_begin = lane->obuf_end = 0;
+    while ((node = mci_list_pop(&lane->queue)) != NULL)
+        mci_tx_finish(mci_container_of(node, struct mci_tx, link), err);
+}
