@@ -120,8 +120,13 @@ static inline int pair_run(pair_fn_t left, pair_fn_t right)
     }
     close(socks[0]);
     close(socks[1]);
-    for (int side = 0; side < 2; side++)
-        waitpid(pids[side], &statuses[side], 0);
+    for (int i = 0; i < 2; i++) {
+        int status = 0, side = waitpid(-1, &status, 0) == pids[0] ? 0 : 1;
+
+        statuses[side] = status;
+        if (WIFEXITED(status) && WEXITSTATUS(status) != 0 && i == 0)
+            kill(pids[1 - side], SIGKILL); /* it would wait for nothing */
+    }
     for (int side = 0; side < 2; side++)
         if (WIFSIGNALED(statuses[side]) && WTERMSIG(statuses[side]) == SIGKILL)
             statuses[side] = 0; /* the test killed it */
