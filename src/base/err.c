@@ -20,7 +20,7 @@ static const struct {
 #undef ERR_ROW
 };
 
-static __thread char last_text[512];
+static __thread char last_text[1024];
 
 static const char *err_column(mcomm_err_t err, bool want_name)
 {

@@ -10,3 +10,9 @@ UNIT_TESTS += %D%/test_base_wait
 
 UNIT_TESTS += %D%/test_pt2pt_match
 %C%_test_pt2pt_match_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += %D%/test_rt_auth %D%/test_rt_addr %D%/test_rt_rdv %D%/test_rt_fuzz
+%C%_test_rt_auth_LDADD = $(UNIT_LDADD)
+%C%_test_rt_addr_LDADD = $(UNIT_LDADD)
+%C%_test_rt_rdv_LDADD = $(UNIT_LDADD)
+%C%_test_rt_fuzz_LDADD = $(UNIT_LDADD)

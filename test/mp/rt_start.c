@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Start-up of a job through whatever bootstrap the environment offers, many times in one process:
+ * blobs of random sizes (from nothing to the largest) must come back in rank order.
+ * Arguments: kind=NAME (must be this bootstrap), cycles=N, fault=stay-away|stop|exit (the last rank
+ * does that instead of exchanging; the others must fail in time and name it), timeout=MS,
+ * abort=RANK, print=1.
+ */
+#include "config.h"
+
+#include "rt/rt.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+static const char *arg_text(int argc, char **argv, const char *key)
+{
+    size_t n = strlen(key);
+
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], key, n) == 0 && argv[i][n] == '=')
+            return argv[i] + n + 1;
+    }
+    return NULL;
+}
+
+static int arg_int(int argc, char **argv, const char *key, int dflt)
+{
+    const char *text = arg_text(argc, argv, key);
+
+    return text != NULL ? atoi(text) : dflt;
+}
+
+static int fail(int rank, const char *what)
+{
+    fprintf(stderr, "rank %d: FAILED: %s (%s)\n", rank, what, mcomm_last_error());
+    return 1;
+}
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+/* The blob of a rank in a cycle; every rank can compute everybody's. */
+static size_t make_blob(int rank, int cycle, unsigned char blob[MCI_RT_BLOB_MAX])
+{
+    uint32_t seed = (uint32_t)rank * 7919u + (uint32_t)cycle * 104729u + 1;
+    static const size_t special[] = {0, 1, 200, MCI_RT_BLOB_MAX};
+    uint32_t pick = next_random(&seed) % 8;
+    size_t nbytes = pick < 4 ? special[pick] : next_random(&seed) % (MCI_RT_BLOB_MAX / 8);
+
+    for (size_t i = 0; i < nbytes; i++)
+        blob[i] = (unsigned char)next_random(&seed);
+    return nbytes;
+}
+
+static int check_blobs(const struct mci_rt *rt, const struct mci_rt_blobs *blobs, int cycle)
+{
+    const struct mci_rt_info *info = mci_rt_info(rt);
+    unsigned char blob[MCI_RT_BLOB_MAX];
+
+    if (blobs->num != info->size)
+        return fail(info->rank, "number of blobs");
+    for (int i = 0; i < blobs->num; i++) {
+        size_t nbytes = make_blob(i, cycle, blob);
+
+        if (blobs->blobs[i].nbytes != nbytes || memcmp(blobs->blobs[i].ptr, blob, nbytes) != 0)
+            return fail(info->rank, "a blob differs");
+    }
+    return 0;
+}
+
+static int run_cycle(int cycle, const char *kind, int timeout_ms, bool is_printing)
+{
+    unsigned char blob[MCI_RT_BLOB_MAX];
+    const struct mci_rt_info *info;
+    struct mci_rt_blobs blobs;
+    int64_t begin = mci_clock_ns(), middle;
+    struct mci_rt *rt;
+    size_t nbytes;
+    int rc;
+
+    if (mci_rt_start(NULL, timeout_ms, &rt) != MCOMM_SUCCESS)
+        return fail(-1, "start");
+    info = mci_rt_info(rt);
+    middle = mci_clock_ns();
+    if (kind != NULL && strcmp(kind, info->kind_name) != 0)
+        return fail(info->rank, "another bootstrap than expected");
+    nbytes = make_blob(info->rank, cycle, blob);
+    if (mci_rt_exchange(rt, blob, nbytes, &blobs) != MCOMM_SUCCESS)
+        return fail(info->rank, "exchange");
+    rc = check_blobs(rt, &blobs, cycle);
+    if (is_printing)
+        printf("rank %d of %d (local %d of %d) by %s in job %s: start %.2f ms, exchange %.2f ms, "
+               "nonce %02x%02x%02x%02x\n", info->rank, info->size, info->local_rank,
+               info->local_size, info->kind_name, info->job_id, (double)(middle - begin) / 1e6,
+               (double)(mci_clock_ns() - middle) / 1e6, info->job_nonce[0], info->job_nonce[1],
+               info->job_nonce[2], info->job_nonce[3]);
+    mci_rt_blobs_free(&blobs);
+    mci_rt_stop(rt);
+    return rc;
+}
+
+/* The last rank stays away in some way; the others must be told its number before the time is over. */
+static int run_fault(const char *fault, int timeout_ms)
+{
+    struct mci_rt_blobs blobs;
+    struct mci_rt *rt;
+    mcomm_err_t err;
+    char name[32];
+    int rank, size;
+
+    if (mci_rt_start(NULL, timeout_ms, &rt) != MCOMM_SUCCESS)
+        return fail(-1, "start");
+    rank = mci_rt_info(rt)->rank;
+    size = mci_rt_info(rt)->size;
+    if (rank == size - 1) {
+        if (strcmp(fault, "stop") == 0)
+            raise(SIGSTOP); /* the runner, or the launcher, ends it */
+        if (strcmp(fault, "stay-away") == 0) {
+            struct timespec wait = {.tv_sec = timeout_ms / 1000 + 1};
+
+            nanosleep(&wait, NULL); /* stays away until the others' time is over */
+        }
+        mci_rt_stop(rt);
+        return 0;
+    }
+    err = mci_rt_exchange(rt, "x", 1, &blobs);
+    printf("rank %d: %s\n", rank, err == MCOMM_SUCCESS ? "success" : mcomm_last_error());
+    snprintf(name, sizeof(name), "rank %d", size - 1);
+    if (err != MCOMM_ERR_TIMEOUT)
+        return fail(rank, "expected a time-out");
+    if (strstr(mcomm_last_error(), name) == NULL)
+        return fail(rank, "the missing rank is not named");
+    mci_rt_stop(rt);
+    return 0;
+}
+
+static int run_abort(int who)
+{
+    struct mci_rt_blobs blobs;
+    struct mci_rt *rt;
+
+    if (mci_rt_start(NULL, 0, &rt) != MCOMM_SUCCESS ||
+        mci_rt_exchange(rt, NULL, 0, &blobs) != MCOMM_SUCCESS)
+        return fail(-1, "start");
+    mci_rt_blobs_free(&blobs);
+    if (mci_rt_info(rt)->rank == who)
+        mci_rt_abort(rt, 7, "as the test wants");
+    for (;;)
+        pause(); /* the launcher ends us */
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = arg_text(argc, argv, "kind");
+    const char *fault = arg_text(argc, argv, "fault");
+    int cycles = arg_int(argc, argv, "cycles", 1);
+    int timeout_ms = arg_int(argc, argv, "timeout", 0);
+    int abort_rank = arg_int(argc, argv, "abort", -1);
+    int rc = 0;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (fault != NULL)
+        return run_fault(fault, timeout_ms);
+    if (abort_rank >= 0)
+        return run_abort(abort_rank);
+    for (int cycle = 0; cycle < cycles && rc == 0; cycle++)
+        rc = run_cycle(cycle, kind, timeout_ms, arg_int(argc, argv, "print", 0) != 0 && cycle == cycles - 1);
+    return rc;
+}
