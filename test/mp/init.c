@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Start and end again and again in one process: afterwards there are no more threads, descriptors,
+ * mappings and no more memory than before; counting of users; fork; calls at the wrong time.
+ */
+#include "mp.h"
+
+#include <dirent.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static int count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    int count = 0;
+
+    CHECK(dir != NULL);
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static int count_maps(void)
+{
+    FILE *file = fopen("/proc/self/maps", "r");
+    int count = 0, c;
+
+    CHECK(file != NULL);
+    while ((c = getc(file)) != EOF)
+        count += c == '\n';
+    fclose(file);
+    return count;
+}
+
+struct footprint {
+    int fds, threads, maps;
+    size_t heap;
+};
+
+static struct footprint footprint_now(void)
+{
+    struct footprint now = {
+        .fds = count_entries("/proc/self/fd"),
+        .threads = count_entries("/proc/self/task"),
+        .maps = count_maps(),
+        .heap = mallinfo2().uordblks + mallinfo2().hblkhd,
+    };
+
+    return now;
+}
+
+/* Everybody talks with everybody, so that connections exist. */
+static void talk(void)
+{
+    int mine, got;
+
+    for (int step = 1; step < mp_size; step++) {
+        int to = (mp_rank + step) % mp_size, from = (mp_rank + mp_size - step) % mp_size;
+
+        mine = mp_rank;
+        OK(mcomm_sendrecv(&mine, sizeof(mine), to, 1, &got, sizeof(got), from, 1, MCOMM_COMM_WORLD,
+                          MCOMM_STATUS_IGNORE));
+        CHECK_EQ(got, from);
+    }
+}
+
+static void one_cycle(void)
+{
+    mcomm_group_t group;
+    mcomm_info_t info;
+    mcomm_comm_t comm;
+
+    mp_init();
+    talk();
+    /* Left to finalize on purpose. */
+    OK(mcomm_comm_group(MCOMM_COMM_WORLD, &group));
+    OK(mcomm_info_create(&info));
+    OK(mcomm_info_set(info, "kv_put_timeout", "2s"));
+    OK(mcomm_comm_dup(MCOMM_COMM_WORLD, info, &comm));
+    CHECK(mcomm_topology_text()[0] != '\0' && mcomm_bootstrap_text()[0] != '\0');
+    OK(mcomm_finalize());
+    EXPECT(MCOMM_ERR_NOT_INIT, mcomm_comm_free(&comm));
+}
+
+static void test_cycles(int cycles)
+{
+    struct footprint early, late;
+
+    for (int i = 0; i < 10; i++)
+        one_cycle();
+    early = footprint_now();
+    for (int i = 10; i < cycles; i++)
+        one_cycle();
+    late = footprint_now();
+    CHECK_EQ(late.fds, early.fds);
+    CHECK_EQ(late.threads, early.threads);
+    CHECK(late.maps <= early.maps + 8); /* the C library's own arenas may come and go */
+    if (late.heap > early.heap + (size_t)cycles)
+        MP_FAIL("heap grew from %zu to %zu bytes in %d cycles", early.heap, late.heap, cycles);
+}
+
+static void test_counted(void)
+{
+    mcomm_comm_t world;
+    int size;
+
+    CHECK_EQ(mcomm_is_initialized(), 0);
+    CHECK(MCOMM_COMM_WORLD == MCOMM_COMM_NULL);
+    EXPECT(MCOMM_ERR_NOT_INIT, mcomm_finalize());
+    EXPECT(MCOMM_ERR_NOT_INIT, mcomm_comm_size(MCOMM_COMM_WORLD, &size));
+    mp_init();
+    world = MCOMM_COMM_WORLD;
+    OK(mcomm_init(NULL));
+    OK(mcomm_finalize());
+    CHECK_EQ(mcomm_is_initialized(), 1);
+    CHECK(MCOMM_COMM_WORLD == world);
+    talk();
+    OK(mcomm_finalize());
+    CHECK_EQ(mcomm_is_initialized(), 0);
+    EXPECT(MCOMM_ERR_NOT_INIT, mcomm_comm_size(world, &size));
+    mp_init(); /* the old handle is not the new world's */
+    EXPECT(MCOMM_ERR_COMM, mcomm_comm_size(world, &size));
+    OK(mcomm_finalize());
+}
+
+static void in_child(int exit_way)
+{
+    mcomm_comm_t comm = MCOMM_COMM_NULL;
+    int number;
+
+    EXPECT(MCOMM_ERR_FORKED, mcomm_init(NULL));
+    EXPECT(MCOMM_ERR_FORKED, mcomm_finalize());
+    EXPECT(MCOMM_ERR_FORKED, mcomm_comm_rank(MCOMM_COMM_WORLD, &number));
+    EXPECT(MCOMM_ERR_FORKED, mcomm_comm_dup(comm, MCOMM_INFO_NULL, &comm));
+    EXPECT(MCOMM_ERR_FORKED, mcomm_send(&number, sizeof(number), 0, 0, comm));
+    CHECK_TEXT("fork");
+    CHECK_EQ(mcomm_is_initialized(), 0);
+    CHECK(MCOMM_COMM_WORLD == MCOMM_COMM_NULL);
+    if (exit_way == 0)
+        exit(0);
+    if (exit_way == 1)
+        _exit(0);
+    raise(SIGKILL);
+}
+
+static void test_fork(void)
+{
+    int status;
+    pid_t pid;
+
+    mp_init();
+    talk();
+    for (int way = 0; way < 3; way++) {
+        pid = fork();
+        CHECK(pid >= 0);
+        if (pid == 0)
+            in_child(way);
+        CHECK_EQ(waitpid(pid, &status, 0), pid);
+        CHECK(way == 2 ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        talk();
+    }
+    OK(mcomm_finalize());
+    /* A child of a process that does not use the library any more may use it; alone, if need be. */
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        EXPECT(MCOMM_ERR_NOT_INIT, mcomm_finalize());
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void test_attr(void)
+{
+    mcomm_init_attr_t attr = MCOMM_INIT_ATTR_DEFAULT;
+
+    attr.struct_size = 0;
+    EXPECT(MCOMM_ERR_ARG, mcomm_init(&attr));
+    CHECK_TEXT("struct_size = 0");
+    attr.struct_size = sizeof(attr);
+    attr.thread_level = (mcomm_thread_level_t)99;
+    EXPECT(MCOMM_ERR_ARG, mcomm_init(&attr));
+    CHECK_TEXT("99");
+    attr.thread_level = MCOMM_THREAD_SINGLE;
+    attr.startup_timeout_ms = -5;
+    EXPECT(MCOMM_ERR_ARG, mcomm_init(&attr));
+    attr.startup_timeout_ms = 0;
+    setenv("MCOMM_SHM_RING", "lots", 1);
+    EXPECT(MCOMM_ERR_ARG, mcomm_init(&attr));
+    CHECK_TEXT("MCOMM_SHM_RING=lots");
+    unsetenv("MCOMM_SHM_RING");
+    OK(mcomm_init(&attr));
+    OK(mcomm_comm_rank(MCOMM_COMM_WORLD, &mp_rank));
+    OK(mcomm_comm_size(MCOMM_COMM_WORLD, &mp_size));
+    talk();
+    OK(mcomm_finalize());
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "counted";
+
+    if (strcmp(name, "cycles") == 0)
+        test_cycles(argc > 2 ? atoi(argv[2]) : 100);
+    else if (strcmp(name, "counted") == 0)
+        test_counted();
+    else if (strcmp(name, "fork") == 0)
+        test_fork();
+    else if (strcmp(name, "attr") == 0)
+        test_attr();
+    else
+        MP_FAIL("no test %s", name);
+    return 0;
+}
