@@ -403,6 +403,8 @@ mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const
     struct mci_tx *queued;
 
     frame->nbytes = (uint32_t)nbytes;
+    if (tx != NULL)
+        tx->is_owned = false;
     if (__builtin_expect(peer->state == MCI_PEER_READY, 1))
         return peer->ops->send(peer, frame, iov, iov_count, nbytes, tx);
     if (peer->state == MCI_PEER_IDLE) {
