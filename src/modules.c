@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "coll/coll.h"
 #include "core/core.h"
 #include "pt2pt/pt2pt.h"
 #include "rma/rma.h"
@@ -13,5 +14,6 @@
 const struct mci_core_module *const mci_core_modules[] = {
     &mci_pt2pt_module,
     &mci_rma_module,
+    &mci_coll_module,
     NULL,
 };

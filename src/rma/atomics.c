@@ -39,7 +39,8 @@ typedef void (*acc_fn_t)(void *mem, const void *operand, void *old, size_t count
 MCI_OP_ROWS(ACC_FN)
 
 static const acc_fn_t acc_table[MCI_DTYPE_NUM][MCI_OP_NUM] = {
-#define ACC_ROW(DTYPE, OP, T, U, LOAD, STORE, EXPR) [MCOMM_##DTYPE][MCOMM_##OP] = acc_##DTYPE##_##OP,
+#define ACC_ROW(DTYPE, OP, T, U, LOAD, STORE, EXPR)                                                \
+    [MCOMM_##DTYPE][MCOMM_##OP] = acc_##DTYPE##_##OP,
     MCI_OP_ROWS(ACC_ROW)
 #undef ACC_ROW
 };
@@ -103,9 +104,9 @@ static const struct {
 };
 
 static const char *const op_names[MCI_OP_NUM] = {
-    [MCOMM_SUM] = "SUM",   [MCOMM_PROD] = "PROD", [MCOMM_MIN] = "MIN",
-    [MCOMM_MAX] = "MAX",   [MCOMM_LAND] = "LAND", [MCOMM_LOR] = "LOR",
-    [MCOMM_LXOR] = "LXOR", [MCOMM_BAND] = "BAND", [MCOMM_BOR] = "BOR",
+    [MCOMM_SUM] = "SUM",   [MCOMM_PROD] = "PROD",       [MCOMM_MIN] = "MIN",
+    [MCOMM_MAX] = "MAX",   [MCOMM_LAND] = "LAND",       [MCOMM_LOR] = "LOR",
+    [MCOMM_LXOR] = "LXOR", [MCOMM_BAND] = "BAND",       [MCOMM_BOR] = "BOR",
     [MCOMM_BXOR] = "BXOR", [MCOMM_REPLACE] = "REPLACE", [MCOMM_NO_OP] = "NO_OP",
 };
 

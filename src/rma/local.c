@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Operations at the origin: check, and where the target's part is mapped do it here and now, without
- * a lock. What cannot be done so goes on to slow_put() and its like under the engine lock: memory of
- * another process (CMA), or frames (remote.c).
+ * Operations at the origin: check, and where the target's part is mapped do it here and now,
+ * without a lock. What cannot be done so goes on to slow_put() and its like under the engine lock:
+ * memory of another process (CMA), or frames (remote.c).
  */
 #include "config.h"
 
@@ -471,9 +471,11 @@ mcomm_err_t mci_rma_compare_and_swap(struct mci_win *win, const void *swap, cons
                            mci_dtype_name(dtype));
     if (swap == NULL || compare == NULL || result == NULL)
         return mci_err_set(MCOMM_ERR_BUFFER, "%s is NULL",
-                           swap == NULL ? "swap" : compare == NULL ? "compare" : "result");
-    err = acc_resolve(win, compare, 1, dtype, target, disp, MCOMM_REPLACE, MCOMM_WIN_ATOMIC,
-                      &offset);
+                           swap == NULL      ? "swap"
+                           : compare == NULL ? "compare"
+                                             : "result");
+    err =
+        acc_resolve(win, compare, 1, dtype, target, disp, MCOMM_REPLACE, MCOMM_WIN_ATOMIC, &offset);
     if (err != MCOMM_SUCCESS)
         return nobody(err);
     map = rma_map(&win->targets[target]);

@@ -3,8 +3,8 @@
 /*
  * Locks on a member's part. Each rank has a word of its own for sharing; one word names who has, or
  * waits for, exclusive use. A word has one writer at a time and names it, so whoever waits can
- * tell that the holder died: its sharing is ignored, its exclusive word is taken away. Local peers use
- * the words directly, remote ones ask the owner and try again with growing pauses.
+ * tell that the holder died: its sharing is ignored, its exclusive word is taken away. Local peers
+ * use the words directly, remote ones ask the owner and try again with growing pauses.
  */
 #include "config.h"
 

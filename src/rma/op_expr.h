@@ -64,7 +64,8 @@ static inline uint16_t mci_f16_store(float value)
     sign = (wide >> 16) & 0x8000u;
     wide &= 0x7fffffffu;
     if (wide >= 0x7f800000u) /* infinity or NaN */
-        return (uint16_t)(sign | 0x7c00u | (wide > 0x7f800000u ? 0x200u | ((wide >> 13) & 0x3ffu) : 0));
+        return (uint16_t)(sign | 0x7c00u |
+                          (wide > 0x7f800000u ? 0x200u | ((wide >> 13) & 0x3ffu) : 0));
     if (wide >= 0x477ff000u) /* rounds to 65536 or more */
         return (uint16_t)(sign | 0x7c00u);
     exponent = (int)(wide >> 23) - 112;

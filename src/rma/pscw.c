@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Post, start, complete, wait: a target opens its part to a group of origins, they tell it when they
- * are through. Two counters for each pair; a frame raises them, start and wait take from them.
+ * Post, start, complete, wait: a target opens its part to a group of origins, they tell it when
+ * they are through. Two counters for each pair; a frame raises them, start and wait take from them.
  */
 #include "config.h"
 

@@ -224,8 +224,7 @@ static uint16_t acc_aux(mcomm_datatype_t dtype, mcomm_op_t op)
 static mcomm_err_t fetch_chunk(struct rma_op *rec, const char *operand, size_t count,
                                mcomm_datatype_t dtype, uint64_t offset, mcomm_op_t op)
 {
-    struct mci_frame frame = {
-        .am = MCI_AM_RMA_FETCH, .aux = acc_aux(dtype, op), .w0 = offset};
+    struct mci_frame frame = {.am = MCI_AM_RMA_FETCH, .aux = acc_aux(dtype, op), .w0 = offset};
     uint64_t number = count;
     mcomm_iov_t iov = {(void *)(uintptr_t)operand, count * mci_dtype_nbytes(dtype)};
 
@@ -274,10 +273,8 @@ mcomm_err_t mci_rma_remote_fetch(struct mci_win *win, int target, struct rma_pat
                                  mcomm_datatype_t dtype, uint64_t offset, mcomm_op_t op)
 {
     size_t elem = mci_dtype_nbytes(dtype);
-    struct mci_frame frame = {.am = MCI_AM_RMA_FETCH,
-                              .flags = RMA_F_SWAP,
-                              .aux = acc_aux(dtype, op),
-                              .w0 = offset};
+    struct mci_frame frame = {
+        .am = MCI_AM_RMA_FETCH, .flags = RMA_F_SWAP, .aux = acc_aux(dtype, op), .w0 = offset};
     mcomm_iov_t iov[2] = {{(void *)(uintptr_t)buf, elem}, {(void *)(uintptr_t)swap, elem}};
     struct rma_op *rec = mci_rma_op_new(win, target, RMA_OP_FETCH);
     mcomm_err_t err, answer = MCOMM_SUCCESS;

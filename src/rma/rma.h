@@ -15,7 +15,8 @@ struct mci_win;
 
 extern const struct mci_core_module mci_rma_module;
 
-/* ---- element types and operations (atomics.c) -------------------------------------------------- */
+/* ---- element types and operations (atomics.c) --------------------------------------------------
+ */
 size_t mci_dtype_nbytes(mcomm_datatype_t dtype); /* 0: not a type */
 const char *mci_dtype_name(mcomm_datatype_t dtype);
 const char *mci_op_name(mcomm_op_t op);
@@ -30,10 +31,12 @@ bool mci_rma_swap_is_legal(mcomm_datatype_t dtype);
 void mci_rma_swap_apply(void *mem, const void *compare, const void *swap, void *old,
                         mcomm_datatype_t dtype);
 
-/* ---- windows: collective. lock: engine, released while waiting -------------------------------- */
-struct mci_win *mci_win_get(mcomm_win_t handle); /* NULL and mci_err_set() if not valid. lock: none */
-mcomm_err_t mci_rma_win_allocate(struct mci_comm *comm, const mcomm_win_attr_t *attr,
-                                 void **base_p, struct mci_win **win_p);
+/* ---- windows: collective. lock: engine, released while waiting --------------------------------
+ */
+struct mci_win *
+mci_win_get(mcomm_win_t handle); /* NULL and mci_err_set() if not valid. lock: none */
+mcomm_err_t mci_rma_win_allocate(struct mci_comm *comm, const mcomm_win_attr_t *attr, void **base_p,
+                                 struct mci_win **win_p);
 mcomm_err_t mci_rma_win_create(struct mci_comm *comm, void *base, const mcomm_win_attr_t *attr,
                                struct mci_win **win_p);
 mcomm_err_t mci_rma_win_create_dynamic(struct mci_comm *comm, const mcomm_win_attr_t *attr,
@@ -44,7 +47,8 @@ mcomm_win_t mci_win_handle(const struct mci_win *win);
 /* Is target on another node, or to be served by its owner? Asks the peer if need be. lock: none */
 mcomm_err_t mci_rma_shared_query(struct mci_win *win, int rank, void **base_p);
 
-/* ---- operations. lock: none -------------------------------------------------------------------- */
+/* ---- operations. lock: none --------------------------------------------------------------------
+ */
 mcomm_err_t mci_rma_put(struct mci_win *win, const void *buf, size_t nbytes, int target,
                         uint64_t disp);
 mcomm_err_t mci_rma_get(struct mci_win *win, void *buf, size_t nbytes, int target, uint64_t disp);

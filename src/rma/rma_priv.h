@@ -18,22 +18,19 @@
 #define RMA_GET_FRAME_MAX 16384u /* larger gets are bulk operations, received in place */
 #define RMA_ACC_CHUNK 8192u      /* operand bytes of one accumulate frame */
 #define RMA_OPS_MAX 1024u        /* operations with a record of their own under way to one target */
-#define RMA_MARK_NBYTES (2u << 20) /* at most two of these are under way without acknowledgement */
+#define RMA_MARK_NBYTES (2u << 20) /* at most two of these are under way without acknowledgement   \
+                                    */
 #define RMA_ACK_EVERY 16u
 
-enum rma_kind {
-    RMA_ALLOCATED = 1,
-    RMA_CREATED,
-    RMA_DYNAMIC
-};
+enum rma_kind { RMA_ALLOCATED = 1, RMA_CREATED, RMA_DYNAMIC };
 
 /* ---- on the wire ---- */
 /* What each member tells the others when a window is made. */
 struct rma_part {
-    uint64_t base;      /* address at the owner */
-    uint64_t nbytes;    /* dynamic: all addresses */
+    uint64_t base;   /* address at the owner */
+    uint64_t nbytes; /* dynamic: all addresses */
     uint64_t disp_unit;
-    uint64_t region_id; /* 0: cannot be mapped */
+    uint64_t region_id;  /* 0: cannot be mapped */
     uint64_t ctl_offset; /* of the control words in the region */
     uint64_t seed;
     uint32_t key; /* names the window in frames to this member */
@@ -42,25 +39,26 @@ struct rma_part {
     uint32_t pad;
 };
 
-enum rma_flag { /* frame->flags */
-    RMA_F_ACK = 1,         /* tell the count of applied operations after this one */
-    RMA_F_OP = 2,          /* w2 is an operation's id, answered by itself; else w2 is the origin's key */
-    RMA_F_SIGNAL_SET = 4,  /* payload begins with struct rma_signal */
-    RMA_F_SIGNAL_ADD = 8,
-    RMA_F_LARGE = 16,      /* payload ends with the size of a bulk operation to be opened */
-    RMA_F_SWAP = 32,       /* fetch: compare and swap; payload: compare, swap */
-    RMA_F_INOP = 64        /* reply: w0 is the id of the opened inbound operation */
+enum rma_flag {                       /* frame->flags */
+                RMA_F_ACK = 1,        /* tell the count of applied operations after this one */
+                RMA_F_OP = 2,         /* w2 is an operation's id, answered by itself; else w2 is the
+                                         origin's key */
+                RMA_F_SIGNAL_SET = 4, /* payload begins with struct rma_signal */
+                RMA_F_SIGNAL_ADD = 8,
+                RMA_F_LARGE = 16, /* payload ends with the size of a bulk operation to be opened */
+                RMA_F_SWAP = 32,  /* fetch: compare and swap; payload: compare, swap */
+                RMA_F_INOP = 64   /* reply: w0 is the id of the opened inbound operation */
 };
 
-enum rma_sync { /* frame->aux of MCI_AM_RMA_SYNC; w1: key, w2: as told */
-    RMA_SYNC_FLUSH = 1, /* w0: count wanted, w2: origin's key */
-    RMA_SYNC_POST,
-    RMA_SYNC_COMPLETE,
-    RMA_SYNC_LOCK,   /* w0: type, w2: operation; answered by ACK: SUCCESS or TRY_AGAIN */
-    RMA_SYNC_UNLOCK, /* w0: type, w2: operation */
-    RMA_SYNC_FREE_ASK,    /* w2: asker's key */
-    RMA_SYNC_FREE_ANSWER, /* the sender has no more operations of its own */
-    RMA_SYNC_ABANDON      /* w2: operation: close what it opened */
+enum rma_sync {                     /* frame->aux of MCI_AM_RMA_SYNC; w1: key, w2: as told */
+                RMA_SYNC_FLUSH = 1, /* w0: count wanted, w2: origin's key */
+                RMA_SYNC_POST,
+                RMA_SYNC_COMPLETE,
+                RMA_SYNC_LOCK, /* w0: type, w2: operation; answered by ACK: SUCCESS or TRY_AGAIN */
+                RMA_SYNC_UNLOCK,      /* w0: type, w2: operation */
+                RMA_SYNC_FREE_ASK,    /* w2: asker's key */
+                RMA_SYNC_FREE_ANSWER, /* the sender has no more operations of its own */
+                RMA_SYNC_ABANDON      /* w2: operation: close what it opened */
 };
 
 struct rma_signal {
@@ -95,7 +93,7 @@ struct rma_path { /* made on first use other than through the map */
     mcomm_err_t err; /* first one since the last completion call */
 };
 
-struct rma_target { /* 64 bytes a member */
+struct rma_target {      /* 64 bytes a member */
     _Atomic(char *) map; /* NULL: none (yet) */
     uint64_t nbytes;
     uint64_t disp_unit;
@@ -108,19 +106,14 @@ struct rma_target { /* 64 bytes a member */
     _Atomic bool is_busy; /* something is under way, or an error is to be told */
 };
 
-enum rma_op_kind {
-    RMA_OP_PUT,
-    RMA_OP_GET,
-    RMA_OP_FETCH,
-    RMA_OP_LOCK
-};
+enum rma_op_kind { RMA_OP_PUT, RMA_OP_GET, RMA_OP_FETCH, RMA_OP_LOCK };
 
 struct rma_req {
     struct mci_request head;
     struct rma_op *op; /* NULL once done */
 };
 
-struct rma_op { /* an operation that needs an answer of its own */
+struct rma_op {           /* an operation that needs an answer of its own */
     struct mci_list link; /* path->ops, oldest first */
     struct mci_win *win;
     int target;
@@ -133,8 +126,8 @@ struct rma_op { /* an operation that needs an answer of its own */
     struct mci_inop in;
     struct mci_outop out;
     bool has_in, has_out;
-    struct rma_req *req;  /* request form */
-    bool *done_p;         /* blocking form: set together with *err_p */
+    struct rma_req *req; /* request form */
+    bool *done_p;        /* blocking form: set together with *err_p */
     mcomm_err_t *err_p;
 };
 
@@ -144,7 +137,7 @@ struct rma_origin {
     uint32_t flush_at;
     bool is_flush_wanted;
     bool has_asked_free, has_answered_free;
-    mcomm_err_t err; /* to be told with the next acknowledgement */
+    mcomm_err_t err;           /* to be told with the next acknowledgement */
     uint32_t posts, completes; /* not yet consumed by start and wait */
 };
 
@@ -181,7 +174,7 @@ struct mci_win {
     struct mci_interval_set attached;
     struct mci_list serves;
     uint64_t op_seq;
-    uint32_t failed_seen; /* deaths that wait_signal has told */
+    uint32_t failed_seen;          /* deaths that wait_signal has told */
     int *post_ranks, *start_ranks; /* open epochs */
     int post_count, start_count;
     bool is_posted, is_started, is_locked_all, is_freeing;
@@ -191,7 +184,8 @@ struct mci_win {
 struct mci_win *mci_rma_win_by_key(uint32_t key); /* NULL: none. lock: engine */
 /* Map it, or find out how to reach it. lock: engine, released meanwhile */
 mcomm_err_t mci_rma_path_probe(struct mci_win *win, int target, struct rma_path **path_p);
-struct rma_path *mci_rma_path_get(struct mci_win *win, int target); /* no probing; NULL: no memory */
+struct rma_path *mci_rma_path_get(struct mci_win *win,
+                                  int target);                   /* no probing; NULL: no memory */
 mcomm_err_t mci_rma_dead(const struct mci_win *win, int target); /* PROC_FAILED with text */
 mcomm_err_t mci_rma_map_ctl(struct mci_win *win, int target, struct rma_ctl **ctl_p);
 void mci_rma_win_start(void);
@@ -208,7 +202,7 @@ void mci_rma_ops_stop(void);
 struct rma_op *mci_rma_op_new(struct mci_win *win, int target, enum rma_op_kind kind);
 struct rma_op *mci_rma_op_find(uint32_t id, const struct mci_peer *peer);
 void mci_rma_op_complete(struct rma_op *op, mcomm_err_t err); /* and free */
-void mci_rma_op_abort(struct rma_op *op, mcomm_err_t err); /* tells the target too */
+void mci_rma_op_abort(struct rma_op *op, mcomm_err_t err);    /* tells the target too */
 mcomm_err_t mci_rma_req_new(struct mci_win *win, struct rma_req **req_p, mcomm_request_t *handle_p);
 mcomm_err_t mci_rma_op_wait(struct rma_op *op, bool *done, mcomm_err_t *result);
 

@@ -164,10 +164,8 @@ static void lock_answer(struct mci_peer *peer, uint32_t op_id, mcomm_err_t err)
 /* The window is gone here, or was never: who waits for an answer gets one. */
 static void sync_unknown(struct mci_peer *peer, const struct mci_frame *frame)
 {
-    struct mci_frame ack = {.am = MCI_AM_RMA_ACK,
-                            .aux = MCOMM_ERR_WIN,
-                            .w1 = frame->w2,
-                            .w2 = (uint32_t)frame->w0};
+    struct mci_frame ack = {
+        .am = MCI_AM_RMA_ACK, .aux = MCOMM_ERR_WIN, .w1 = frame->w2, .w2 = (uint32_t)frame->w0};
 
     if (frame->aux == RMA_SYNC_FLUSH)
         mci_peer_send(peer, &ack, NULL, 0, NULL);

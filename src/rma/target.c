@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Operations by frames, target's side: run by whichever thread drives progress, by the monitor while
- * the application computes. Everything is checked again here against this process's own facts; what
- * is refused writes nothing and is answered with its error code. A frame whose payload is still
- * arriving is kept aside until it is whole, so that a window may go away meanwhile.
+ * Operations by frames, target's side: run by whichever thread drives progress, by the monitor
+ * while the application computes. Everything is checked again here against this process's own
+ * facts; what is refused writes nothing and is answered with its error code. A frame whose payload
+ * is still arriving is kept aside until it is whole, so that a window may go away meanwhile.
  */
 #include "config.h"
 
@@ -77,8 +77,7 @@ static void answer_op(struct mci_peer *peer, uint32_t op_id, mcomm_err_t err)
 
 static void answer_count(struct mci_peer *peer, uint32_t key, uint32_t count, mcomm_err_t err)
 {
-    struct mci_frame frame = {
-        .am = MCI_AM_RMA_ACK, .aux = (uint16_t)err, .w1 = key, .w2 = count};
+    struct mci_frame frame = {.am = MCI_AM_RMA_ACK, .aux = (uint16_t)err, .w1 = key, .w2 = count};
 
     mci_peer_send(peer, &frame, NULL, 0, NULL);
 }
@@ -218,8 +217,8 @@ void mci_rma_signal_apply(void *place, uint64_t value, bool is_add)
 static mcomm_err_t signal_place(struct mci_win *win, const struct rma_signal *signal,
                                 void **place_p)
 {
-    return mci_rma_place(win, signal->offset, sizeof(uint64_t), MCOMM_WIN_ATOMIC,
-                         sizeof(uint64_t), place_p);
+    return mci_rma_place(win, signal->offset, sizeof(uint64_t), MCOMM_WIN_ATOMIC, sizeof(uint64_t),
+                         place_p);
 }
 
 /* The range of a dynamic window may have been detached while the data came. */
@@ -246,8 +245,7 @@ static mcomm_err_t serve_put(struct mci_peer *peer, struct mci_win *win, int ori
                              void *place, size_t nbytes)
 {
     struct rma_serve *serve = serve_new(win, origin, frame->w2, place, nbytes);
-    struct mci_frame reply = {
-        .am = MCI_AM_RMA_REPLY, .flags = RMA_F_INOP, .w1 = frame->w2};
+    struct mci_frame reply = {.am = MCI_AM_RMA_REPLY, .flags = RMA_F_INOP, .w1 = frame->w2};
     mcomm_err_t err;
 
     if (serve == NULL)
@@ -280,8 +278,8 @@ static void serve_get_done(struct mci_outop *out, mcomm_err_t err)
     mci_rma_serve_close(serve);
 }
 
-static mcomm_err_t serve_get(struct mci_peer *peer, struct mci_win *win, int origin,
-                             uint32_t op_id, uint64_t inop_id, void *place, size_t nbytes)
+static mcomm_err_t serve_get(struct mci_peer *peer, struct mci_win *win, int origin, uint32_t op_id,
+                             uint64_t inop_id, void *place, size_t nbytes)
 {
     struct rma_serve *serve = serve_new(win, origin, op_id, place, nbytes);
     mcomm_err_t err;
@@ -303,8 +301,8 @@ static mcomm_err_t serve_get(struct mci_peer *peer, struct mci_win *win, int ori
 
 /* ---- put ---- */
 /* Splits the payload of a put; false: it is not well formed. */
-static bool put_parse(const struct mci_frame *frame, const char *payload,
-                      struct rma_signal *signal, uint64_t *nbytes_p, const char **data_p)
+static bool put_parse(const struct mci_frame *frame, const char *payload, struct rma_signal *signal,
+                      uint64_t *nbytes_p, const char **data_p)
 {
     size_t left = frame->nbytes;
 
@@ -477,8 +475,9 @@ static void on_fetch(struct mci_peer *peer, const struct mci_frame *frame, const
     err = acc_check(frame, &elem, &dtype, &op);
     if (err == MCOMM_SUCCESS) {
         count = fetch_count(frame, payload, elem, op);
-        err = count > 0 ? mci_rma_place(win, frame->w0, count * elem, MCOMM_WIN_ATOMIC, elem, &place)
-                        : MCOMM_ERR_INTERNAL;
+        err = count > 0
+                  ? mci_rma_place(win, frame->w0, count * elem, MCOMM_WIN_ATOMIC, elem, &place)
+                  : MCOMM_ERR_INTERNAL;
     }
     if (err != MCOMM_SUCCESS) {
         answer_op(peer, frame->w2, err);

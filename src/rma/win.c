@@ -160,18 +160,15 @@ static mcomm_err_t attr_read(const mcomm_win_attr_t *user, mcomm_win_attr_t *att
     if (user->struct_size < sizeof(size_t) || user->struct_size > 4096)
         return mci_err_set(MCOMM_ERR_ARG, "attr->struct_size is %zu, not sizeof(mcomm_win_attr_t)",
                            user->struct_size);
-    memcpy(attr, user,
-           user->struct_size < sizeof(*attr) ? user->struct_size : sizeof(*attr));
+    memcpy(attr, user, user->struct_size < sizeof(*attr) ? user->struct_size : sizeof(*attr));
     if (attr->alignment & (attr->alignment - 1) || attr->alignment > ALIGNMENT_MAX)
-        return mci_err_set(MCOMM_ERR_ARG,
-                           "attr->alignment is %zu, not a power of two up to 2 MiB",
+        return mci_err_set(MCOMM_ERR_ARG, "attr->alignment is %zu, not a power of two up to 2 MiB",
                            attr->alignment);
     if (attr->access & ~MCOMM_WIN_ALL)
         return mci_err_set(MCOMM_ERR_ARG, "attr->access is %#x, which has unknown bits",
                            attr->access);
     if (attr->nbytes > PTRDIFF_MAX)
-        return mci_err_set(MCOMM_ERR_COUNT, "attr->nbytes is %zu, above PTRDIFF_MAX",
-                           attr->nbytes);
+        return mci_err_set(MCOMM_ERR_COUNT, "attr->nbytes is %zu, above PTRDIFF_MAX", attr->nbytes);
     return MCOMM_SUCCESS;
 }
 
@@ -185,8 +182,7 @@ static mcomm_err_t targets_fill(struct mci_win *win)
 
         if (part->kind != (uint32_t)win->kind)
             return mci_err_set(MCOMM_ERR_MISMATCH,
-                               "rank %d makes a window of another kind than rank %d", i,
-                               win->rank);
+                               "rank %d makes a window of another kind than rank %d", i, win->rank);
         t->base = part->base;
         t->nbytes = part->nbytes;
         t->disp_unit = part->disp_unit;
@@ -253,8 +249,8 @@ static mcomm_err_t win_make(struct mci_comm *comm, enum rma_kind kind, void *bas
     return MCOMM_SUCCESS;
 }
 
-mcomm_err_t mci_rma_win_allocate(struct mci_comm *comm, const mcomm_win_attr_t *attr,
-                                 void **base_p, struct mci_win **win_p)
+mcomm_err_t mci_rma_win_allocate(struct mci_comm *comm, const mcomm_win_attr_t *attr, void **base_p,
+                                 struct mci_win **win_p)
 {
     mcomm_err_t err = win_make(comm, RMA_ALLOCATED, NULL, attr, win_p);
 
@@ -417,15 +413,12 @@ mcomm_err_t mci_rma_check_failed(const struct mci_win *win, int target, uint64_t
                            win->size);
     t = &win->targets[target];
     if ((t->access & need) != need)
-        return mci_err_set(MCOMM_ERR_RMA_ACCESS,
-                           "target %d permits%s%s%s%s, the call needs%s%s%s", target,
-                           t->access & MCOMM_WIN_READ ? " read" : "",
-                           t->access & MCOMM_WIN_WRITE ? " write" : "",
-                           t->access & MCOMM_WIN_ATOMIC ? " atomic" : "",
-                           t->access == 0 ? " nothing" : "",
-                           need & MCOMM_WIN_READ ? " read" : "",
-                           need & MCOMM_WIN_WRITE ? " write" : "",
-                           need & MCOMM_WIN_ATOMIC ? " atomic" : "");
+        return mci_err_set(
+            MCOMM_ERR_RMA_ACCESS, "target %d permits%s%s%s%s, the call needs%s%s%s", target,
+            t->access & MCOMM_WIN_READ ? " read" : "", t->access & MCOMM_WIN_WRITE ? " write" : "",
+            t->access & MCOMM_WIN_ATOMIC ? " atomic" : "", t->access == 0 ? " nothing" : "",
+            need & MCOMM_WIN_READ ? " read" : "", need & MCOMM_WIN_WRITE ? " write" : "",
+            need & MCOMM_WIN_ATOMIC ? " atomic" : "");
     if (atomic_load(&t->is_dead))
         return mci_rma_dead(win, target);
     return mci_err_set(MCOMM_ERR_RMA_RANGE,

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * A member that ends a collective with an error tells all others once, so that those who wait for
+ * its messages end too: somebody always waits for a dead member itself and notices, and from there
+ * the news reaches everybody in one hop. The mark stays: a communicator whose collective failed is
+ * good for freeing (or shrinking) only. Calls before the failed one are not disturbed.
+ *
+ * Frame: w0 context, w1 number of the call, w2 rank of the member, aux error.
+ */
+#include "coll/coll_priv.h"
+#include "base/hash.h"
+
+#define EARLY_MAX 256u
+
+struct poison {
+    bool is_set, has_told;
+    uint32_t seq;
+    int rank;
+    mcomm_err_t err;
+};
+
+/* News of communicators that this process has not made yet, by context. */
+static struct mci_map early;
+
+static void poison_set(struct poison *p, uint32_t seq, int rank, mcomm_err_t err)
+{
+    if (p->is_set && (int32_t)(seq - p->seq) >= 0)
+        return;
+    p->is_set = true;
+    p->seq = seq;
+    p->rank = rank;
+    p->err = err;
+}
+
+static mcomm_err_t comm_new(struct mci_comm *comm)
+{
+    struct poison *p = mci_map_remove(&early, comm->ctx);
+
+    if (p == NULL)
+        p = mci_mem_zalloc(sizeof(*p));
+    if (p == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a communicator's collectives");
+    comm->coll = p;
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t comm_gone(struct mci_comm *comm)
+{
+    mci_mem_free(comm->coll);
+    comm->coll = NULL;
+    return MCOMM_SUCCESS;
+}
+
+static void on_poison(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                      struct mci_sink *sink)
+{
+    struct mci_comm *comm = mci_comm_find(frame->w0);
+    struct poison *p = comm != NULL ? comm->coll : mci_map_get(&early, frame->w0);
+
+    (void)peer;
+    (void)payload;
+    (void)sink;
+    if (p == NULL && comm == NULL && early.count < EARLY_MAX) {
+        p = mci_mem_zalloc(sizeof(*p));
+        if (p != NULL && mci_map_put(&early, frame->w0, p) != MCOMM_SUCCESS) {
+            mci_mem_free(p);
+            p = NULL;
+        }
+    }
+    if (p != NULL && frame->aux != MCOMM_SUCCESS)
+        poison_set(p, frame->w1, (int)frame->w2, (mcomm_err_t)frame->aux);
+    mci_wake_self();
+}
+
+mcomm_err_t mci_coll_poisoned(const struct coll_call *call)
+{
+    const struct mci_comm *comm = call->comm;
+    const struct poison *p = comm->coll;
+    int failed;
+
+    if (__builtin_expect(atomic_load_explicit(&comm->is_revoked, memory_order_relaxed), 0))
+        return mci_err_set(MCOMM_ERR_REVOKED, "%s: %s is revoked", call->name, mci_comm_text(comm));
+    if (__builtin_expect(comm->failed_count > 0, 0)) {
+        failed = mci_comm_first_failed(comm);
+        return mci_err_set(MCOMM_ERR_PROC_FAILED, "%s: rank %d of %s failed: %s", call->name,
+                           failed, mci_comm_text(comm),
+                           failed >= 0 ? mci_peer_reason(mci_comm_peer(comm, failed)) : "");
+    }
+    if (__builtin_expect(p->is_set, 0) && (int32_t)(call->seq - p->seq) >= 0)
+        return mci_err_set(p->err, "%s: rank %d gave up this or an earlier collective: %s",
+                           call->name, p->rank, mcomm_err_text(p->err));
+    return MCOMM_SUCCESS;
+}
+
+void mci_coll_poison(struct coll_call *call, mcomm_err_t err)
+{
+    struct mci_comm *comm = call->comm;
+    struct poison *p = comm->coll;
+    struct mci_frame frame = {.am = MCI_AM_COLL_POISON,
+                              .aux = (uint16_t)err,
+                              .w0 = comm->ctx,
+                              .w1 = call->seq,
+                              .w2 = (uint32_t)comm->rank};
+
+    poison_set(p, call->seq, comm->rank, err);
+    if (p->has_told)
+        return;
+    p->has_told = true;
+    for (int i = 0; i < comm->size; i++) {
+        struct mci_peer *peer = mci_comm_peer(comm, i);
+        struct mci_frame copy = frame;
+
+        if (i != comm->rank && !mci_peer_is_failed(peer))
+            mci_peer_send(peer, &copy, NULL, 0, NULL);
+    }
+}
+
+mcomm_err_t mci_coll_poison_start(void)
+{
+    mci_map_init(&early);
+    mci_rail_set_am(MCI_AM_COLL_POISON, on_poison);
+    mci_comm_on_new(comm_new);
+    mci_comm_on_gone(comm_gone);
+    return MCOMM_SUCCESS;
+}
+
+void mci_coll_poison_stop(void)
+{
+    size_t cursor = 0;
+    void *p;
+
+    while ((p = mci_map_next(&early, &cursor, NULL)) != NULL)
+        mci_mem_free(p);
+    mci_map_fini(&early);
+}
