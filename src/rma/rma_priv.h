@@ -18,8 +18,9 @@
 #define RMA_GET_FRAME_MAX 16384u /* larger gets are bulk operations, received in place */
 #define RMA_ACC_CHUNK 8192u      /* operand bytes of one accumulate frame */
 #define RMA_OPS_MAX 1024u        /* operations with a record of their own under way to one target */
-#define RMA_MARK_NBYTES (2u << 20) /* at most two of these are under way without acknowledgement   \
-                                    */
+#define RMA_MARK_NBYTES                                                                            \
+    (2u << 20) /* at most two of these are under way without acknowledgement                       \
+                */
 #define RMA_ACK_EVERY 16u
 
 enum rma_kind { RMA_ALLOCATED = 1, RMA_CREATED, RMA_DYNAMIC };
@@ -133,6 +134,7 @@ struct rma_op {           /* an operation that needs an answer of its own */
 
 /* ---- target's side ---- */
 struct rma_origin {
+    uint32_t key;     /* its own, as its frames say: they may come before its part is known here */
     uint32_t applied; /* operations from it that are counted */
     uint32_t flush_at;
     bool is_flush_wanted;

@@ -187,10 +187,11 @@ static void sync_abandon(struct mci_win *win, int origin, uint32_t op_id)
     }
 }
 
-static void sync_flush(struct mci_win *win, int origin, uint32_t count)
+static void sync_flush(struct mci_win *win, int origin, uint32_t count, uint32_t key)
 {
     struct rma_origin *o = &win->origins[origin];
 
+    o->key = key;
     o->flush_at = count;
     o->is_flush_wanted = true;
     mci_rma_count_applied(win, origin, false);
@@ -212,7 +213,7 @@ static void on_sync(struct mci_peer *peer, const struct mci_frame *frame, const 
     o = &win->origins[origin];
     switch (frame->aux) {
     case RMA_SYNC_FLUSH:
-        sync_flush(win, origin, (uint32_t)frame->w0);
+        sync_flush(win, origin, (uint32_t)frame->w0, frame->w2);
         break;
     case RMA_SYNC_POST:
         o->posts++;

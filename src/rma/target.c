@@ -93,7 +93,7 @@ void mci_rma_count_applied(struct mci_win *win, int origin, bool want_ack)
     }
     if (!want_ack)
         return;
-    answer_count(win->targets[origin].peer, win->targets[origin].key, o->applied, o->err);
+    answer_count(win->targets[origin].peer, o->key, o->applied, o->err);
     o->err = MCOMM_SUCCESS;
 }
 
@@ -102,6 +102,7 @@ static void counted_end(struct mci_win *win, int origin, const struct mci_frame 
 {
     struct rma_origin *o = &win->origins[origin];
 
+    o->key = frame->w2;
     o->applied++;
     if (err != MCOMM_SUCCESS && o->err == MCOMM_SUCCESS)
         o->err = err;

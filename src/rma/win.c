@@ -144,6 +144,10 @@ static mcomm_err_t win_new(struct mci_comm *comm, enum rma_kind kind, struct mci
     }
     win->comm = comm;
     mci_comm_ref(comm);
+    for (int i = 0; i < comm->size; i++) { /* a quicker member's frames may come at once */
+        win->targets[i].peer = mci_comm_peer(comm, i);
+        atomic_store(&win->targets[i].is_dead, mci_peer_is_failed(win->targets[i].peer));
+    }
     mci_list_push(&mci_rma_wins, &win->link);
     *win_p = win;
     return MCOMM_SUCCESS;
@@ -188,8 +192,6 @@ static mcomm_err_t targets_fill(struct mci_win *win)
         t->disp_unit = part->disp_unit;
         t->access = part->access;
         t->key = part->key;
-        t->peer = mci_comm_peer(win->comm, i);
-        atomic_store(&t->is_dead, mci_peer_is_failed(t->peer));
     }
     if (win->kind != RMA_DYNAMIC)
         atomic_store(&win->targets[win->rank].map, win->base);
