@@ -113,10 +113,9 @@ static void take_over_check(struct mci_loop_timer *timer)
 
 void mci_loop_take_over(void)
 {
-    if (loop.data_count == 0 || loop.is_data_armed)
-        return;
     loop.app_polls_seen = loop.app_polls;
-    data_arm();
+    if (loop.data_count > 0 && !loop.is_data_armed)
+        data_arm();
 }
 
 /* ---- timers ---- */

@@ -155,11 +155,11 @@ static void wait_sleep(const struct mci_waiter *w)
             return;
         ns = left < ns ? left : ns;
     }
-    mci_loop_take_over();
     atomic_fetch_add(&bell->sleepers, 1);
     if (has_membarrier)
         syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
     if (progress_all() == 0) {
+        mci_loop_take_over(); /* after the last poll, which would look like one more poller */
         ts = (struct timespec){ns / 1000000000, ns % 1000000000};
         mci_engine_unlock();
         syscall(SYS_futex, &bell->seq, FUTEX_WAIT, seq, &ts, NULL, 0);

@@ -306,6 +306,22 @@ static size_t frame_begin(struct mci_tcp_lane *lane, const uint8_t *buf, size_t 
     return 0;
 }
 
+/* Acknowledged before what done sends: the sender learns in this order that all has arrived. */
+static void slice_end(struct mci_tcp_lane *lane, const struct mci_tcp_rx *rx, int good)
+{
+    const struct mci_frame *frame = &rx->header.frame;
+
+    mci_tcp_ack_slice(lane, &rx->header, good ? 0 : MCI_TCP_ACK_LATE);
+    if (!good) {
+        mci_inop_slice_drop(rx->op);
+        return;
+    }
+    if (rx->op->received + frame->nbytes >= rx->op->nbytes)
+        mci_tcp_ack_emit(lane);
+    if (lane->state == MCI_TCP_LANE_READY) /* else the operation has failed with the peer */
+        mci_inop_slice_end(rx->op, slice_offset(frame), frame->nbytes);
+}
+
 /* Payload and tail are there. */
 static void frame_end(struct mci_tcp_lane *lane)
 {
@@ -321,11 +337,7 @@ static void frame_end(struct mci_tcp_lane *lane)
     rx_reset(&lane->rx);
     switch (rx.kind) {
     case MCI_TCP_RX_SLICE:
-        if (good == 0)
-            mci_inop_slice_drop(rx.op);
-        else
-            mci_inop_slice_end(rx.op, slice_offset(frame), frame->nbytes);
-        mci_tcp_ack_slice(lane, &rx.header, good == 0 ? MCI_TCP_ACK_LATE : 0);
+        slice_end(lane, &rx, good);
         break;
     case MCI_TCP_RX_SCRATCH:
         if (frame->am == MCI_AM_RAIL_SLICE)
