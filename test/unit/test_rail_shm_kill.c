@@ -42,7 +42,7 @@ static struct {
     mcomm_iov_t iov;
     bool is_out_busy;
     uint64_t place;
-    bool has_place;
+    bool has_place, has_asked;
     uint8_t *src;
 } child;
 
@@ -78,7 +78,7 @@ static void child_bulk(uint32_t number)
     struct mci_frame frame = {.am = AM_BULK, .w1 = BULK_NBYTES, .w2 = number};
 
     if (child.has_place && !child.is_out_busy) {
-        child.has_place = false;
+        child.has_place = child.has_asked = false;
         child.is_out_busy = true;
         child.iov = (mcomm_iov_t){child.src, BULK_NBYTES};
         child.out = (struct mci_outop){.peer = child.parent,
@@ -88,7 +88,8 @@ static void child_bulk(uint32_t number)
                                        .nbytes = BULK_NBYTES,
                                        .done = child_out_done};
         mci_outop_start(&child.out);
-    } else if (number % 50 == 0 && !child.is_out_busy) {
+    } else if (number % 50 == 0 && !child.is_out_busy && !child.has_asked) {
+        child.has_asked = true;
         pattern_fill(child.src, BULK_NBYTES, number, 0);
         mci_peer_send(child.parent, &frame, NULL, 0, NULL);
     }
