@@ -11,3 +11,9 @@ MP_CASES += %D%/comm_dup.mp %D%/comm_split.mp %D%/comm_node.mp %D%/comm_node2.mp
 	%D%/comm_many.mp %D%/comm_group.mp %D%/comm_threads.mp %D%/comm_oob.mp %D%/comm_limit.mp
 MP_CASES += %D%/init_cycles.mp %D%/init_cycles_alone.mp %D%/init_counted.mp %D%/init_fork.mp \
 	%D%/init_attr.mp
+
+# coll
+MP_PROGS += %D%/coll
+MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bits.mp %D%/coll_huge.mp \
+	%D%/coll_mismatch.mp %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp \
+	%D%/coll_death7.mp %D%/coll_timeout.mp

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Collectives against plain loops. Every rank can compute every rank's input, so each knows the
+ * right answer by itself. Sizes lie around the borders of the algorithms; seeds are fixed and
+ * printed.
+ */
+#include "mp.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+static uint64_t seed_state;
+
+static uint64_t next_random(void) /* the same sequence on all ranks */
+{
+    seed_state += 0x9e3779b97f4a7c15u;
+    uint64_t z = seed_state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Element i of rank's input in round number round: small numbers, exact in every type. */
+static long value(int rank, int round, size_t i)
+{
+    return (long)((rank * 7 + round * 5 + i * 3) % 5) + 1;
+}
+
+static const mcomm_datatype_t int_types[] = {MCOMM_INT8,  MCOMM_UINT8,  MCOMM_INT16, MCOMM_UINT16,
+                                             MCOMM_INT32, MCOMM_UINT32, MCOMM_INT64, MCOMM_UINT64};
+static const mcomm_datatype_t float_types[] = {MCOMM_FLOAT, MCOMM_DOUBLE, MCOMM_FLOAT16,
+                                               MCOMM_BFLOAT16};
+
+/* Small whole numbers in binary16 and bfloat16, written out for the oracle. */
+static uint16_t f16_of(long n)
+{
+    int exponent = 0;
+
+    if (n == 0)
+        return 0;
+    while (n >> (exponent + 1))
+        exponent++;
+    return (uint16_t)(((exponent + 15) << 10) | (((n << 10) >> exponent) & 0x3ff));
+}
+
+static uint16_t bf16_of(long n)
+{
+    float f = (float)n;
+    uint32_t bits;
+
+    memcpy(&bits, &f, 4);
+    return (uint16_t)(bits >> 16);
+}
+
+static void store(void *buf, size_t i, mcomm_datatype_t dtype, long n)
+{
+    switch (dtype) {
+    case MCOMM_FLOAT:
+        ((float *)buf)[i] = (float)n;
+        break;
+    case MCOMM_DOUBLE:
+        ((double *)buf)[i] = (double)n;
+        break;
+    case MCOMM_FLOAT16:
+        ((uint16_t *)buf)[i] = f16_of(n);
+        break;
+    case MCOMM_BFLOAT16:
+        ((uint16_t *)buf)[i] = bf16_of(n);
+        break;
+    default:
+        memcpy((char *)buf + i * mcomm_datatype_size(dtype), &n, mcomm_datatype_size(dtype));
+    }
+}
+
+static long combine(long a, long b, mcomm_op_t op)
+{
+    switch (op) {
+    case MCOMM_SUM:
+        return a + b;
+    case MCOMM_PROD:
+        return a * b;
+    case MCOMM_MIN:
+        return a < b ? a : b;
+    case MCOMM_MAX:
+        return a > b ? a : b;
+    case MCOMM_LAND:
+        return a && b;
+    case MCOMM_LOR:
+        return a || b;
+    case MCOMM_LXOR:
+        return !a != !b;
+    case MCOMM_BAND:
+        return a & b;
+    case MCOMM_BOR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+static void expect_element(const void *buf, size_t i, mcomm_datatype_t dtype, long want)
+{
+    char right[8] = {0};
+
+    store(right, 0, dtype, want);
+    if (memcmp((const char *)buf + i * mcomm_datatype_size(dtype), right,
+               mcomm_datatype_size(dtype)) != 0)
+        MP_FAIL("element %zu of type %d is not %ld", i, (int)dtype, want);
+}
+
+static void one_allreduce(int round, mcomm_comm_t comm, int rank, int size, size_t count,
+                          mcomm_datatype_t dtype, mcomm_op_t op, int in_place)
+{
+    size_t elem = mcomm_datatype_size(dtype);
+    char *send = malloc(count * elem + 8), *recv = malloc(count * elem + 8);
+
+    memset(recv + count * elem, 0x5a, 8);
+    for (size_t i = 0; i < count; i++)
+        store(in_place ? recv : send, i, dtype, value(rank, round, i));
+    OK(mcomm_allreduce(in_place ? MCOMM_IN_PLACE : send, recv, count, dtype, op, comm));
+    for (size_t i = 0; i < count; i += 1 + i / 1000) {
+        long want = value(0, round, i);
+
+        for (int r = 1; r < size; r++)
+            want = combine(want, value(r, round, i), op);
+        expect_element(recv, i, dtype, want);
+    }
+    for (int i = 0; i < 8; i++)
+        CHECK_EQ(recv[count * elem + (size_t)i], 0x5a);
+    free(send);
+    free(recv);
+}
+
+static const size_t counts[] = {0, 1, 2, 3, 7, 63, 64, 1000, 4097, 16383, 16385, 70000, 300001};
+#define PICK(list) (list)[next_random() % (sizeof(list) / sizeof((list)[0]))]
+
+static void random_allreduce(int round, mcomm_comm_t comm, int rank, int size)
+{
+    size_t count = PICK(counts);
+    int in_place = (int)(next_random() % 2);
+
+    if (next_random() % 2 == 0) {
+        mcomm_datatype_t dtype = PICK(int_types);
+        mcomm_op_t op = (mcomm_op_t)(MCOMM_SUM + next_random() % 10);
+
+        if (op == MCOMM_PROD && mcomm_datatype_size(dtype) < 4)
+            op = MCOMM_SUM; /* 5^7 does not fit */
+        one_allreduce(round, comm, rank, size, count, dtype, op, in_place);
+    } else {
+        one_allreduce(round, comm, rank, size, count, PICK(float_types),
+                      (mcomm_op_t)(next_random() % 2 ? MCOMM_SUM : MCOMM_MAX), in_place);
+    }
+}
+
+static void random_bcast(int round, mcomm_comm_t comm, int rank, int size)
+{
+    size_t count = PICK(counts) * 8;
+    int root = (int)(next_random() % (uint64_t)size);
+    unsigned char *buf = malloc(count + 8);
+
+    memset(buf, 0x5a, count + 8);
+    for (size_t i = 0; rank == root && i < count; i++)
+        buf[i] = (unsigned char)value(root, round, i);
+    OK(mcomm_bcast(buf, count, MCOMM_BYTE, root, comm));
+    for (size_t i = 0; i < count; i++)
+        if (buf[i] != (unsigned char)value(root, round, i))
+            MP_FAIL("byte %zu of %zu from root %d is wrong", i, count, root);
+    for (int i = 0; i < 8; i++)
+        CHECK_EQ(buf[count + (size_t)i], 0x5a);
+    free(buf);
+}
+
+static void random_allgather(int round, mcomm_comm_t comm, int rank, int size)
+{
+    size_t count = PICK(counts);
+    int in_place = (int)(next_random() % 2);
+    int16_t *send = malloc(count * 2 + 2), *recv = malloc((count * (size_t)size) * 2 + 2);
+
+    memset(recv, 0x5a, (count * (size_t)size) * 2 + 2);
+    for (size_t i = 0; i < count; i++)
+        (in_place ? recv + count * (size_t)rank : send)[i] = (int16_t)value(rank, round, i);
+    OK(mcomm_allgather(in_place ? MCOMM_IN_PLACE : send, recv, count, MCOMM_INT16, comm));
+    for (int r = 0; r < size; r++)
+        for (size_t i = 0; i < count; i++)
+            if (recv[(size_t)r * count + i] != value(r, round, i))
+                MP_FAIL("element %zu of rank %d is wrong, count %zu", i, r, count);
+    CHECK_EQ(recv[count * (size_t)size], 0x5a5a);
+    free(send);
+    free(recv);
+}
+
+static void test_random(const char *seed)
+{
+    mcomm_comm_t half;
+    int rank, size;
+
+    seed_state = strtoull(seed, NULL, 10);
+    if (mp_rank == 0)
+        printf("seed %s\n", seed);
+    OK(mcomm_comm_split(MCOMM_COMM_WORLD, mp_rank % 2, -mp_rank, &half));
+    OK(mcomm_comm_rank(half, &rank));
+    OK(mcomm_comm_size(half, &size));
+    for (int round = 0; round < 120; round++) {
+        int is_half = next_random() % 4 == 0;
+        mcomm_comm_t comm = is_half ? half : MCOMM_COMM_WORLD;
+        int r = is_half ? rank : mp_rank, n = is_half ? size : mp_size;
+        uint64_t pick = next_random() % 4, keep;
+
+        keep = next_random();
+        if (pick == 0)
+            random_allreduce(round, comm, r, n);
+        else if (pick == 1)
+            random_bcast(round, comm, r, n);
+        else if (pick == 2)
+            random_allgather(round, comm, r, n);
+        else
+            OK(mcomm_barrier(comm));
+        seed_state = keep; /* halves of different size drew differently */
+    }
+    OK(mcomm_comm_free(&half));
+}
+
+/* NULL and 0 go everywhere; what is wrong names itself and disturbs nobody. */
+static void test_args(void)
+{
+    int x = 1, y[16];
+    mcomm_comm_t w = MCOMM_COMM_WORLD;
+
+    OK(mcomm_bcast(NULL, 0, MCOMM_INT32, 0, w));
+    OK(mcomm_allgather(NULL, NULL, 0, MCOMM_INT32, w));
+    OK(mcomm_allreduce(NULL, NULL, 0, MCOMM_INT32, MCOMM_SUM, w));
+    OK(mcomm_allreduce(MCOMM_IN_PLACE, NULL, 0, MCOMM_INT32, MCOMM_SUM, w));
+    EXPECT(MCOMM_ERR_COMM, mcomm_barrier(MCOMM_COMM_NULL));
+    EXPECT(MCOMM_ERR_RANK, mcomm_bcast(&x, 1, MCOMM_INT32, mp_size, w));
+    CHECK_TEXT("root");
+    EXPECT(MCOMM_ERR_RANK, mcomm_bcast(&x, 1, MCOMM_INT32, -1, w));
+    EXPECT(MCOMM_ERR_TYPE, mcomm_bcast(&x, 1, (mcomm_datatype_t)99, 0, w));
+    CHECK_TEXT("99");
+    EXPECT(MCOMM_ERR_COUNT, mcomm_bcast(&x, (size_t)-1, MCOMM_INT32, 0, w));
+    CHECK_TEXT("-1");
+    EXPECT(MCOMM_ERR_BUFFER, mcomm_bcast(NULL, 1, MCOMM_INT32, 0, w));
+    EXPECT(MCOMM_ERR_OP, mcomm_allreduce(&x, y, 1, MCOMM_FLOAT, MCOMM_BAND, w));
+    CHECK_TEXT("BAND");
+    EXPECT(MCOMM_ERR_OP, mcomm_allreduce(&x, y, 1, MCOMM_INT32, MCOMM_REPLACE, w));
+    EXPECT(MCOMM_ERR_BUFFER, mcomm_allreduce(y, y, 1, MCOMM_INT32, MCOMM_SUM, w));
+    CHECK_TEXT("overlaps");
+    EXPECT(MCOMM_ERR_BUFFER, mcomm_allgather(y, y, 1, MCOMM_INT32, w));
+    OK(mcomm_allreduce(&x, y, 1, MCOMM_INT32, MCOMM_SUM, w));
+    CHECK_EQ(y[0], mp_size);
+}
+
+/* More elements than an int counts, in memory that is only there where it is written. */
+static void test_huge(void)
+{
+    size_t count = ((size_t)1 << 31) + 3;
+    char *buf = mmap(NULL, count, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    CHECK(buf != MAP_FAILED);
+    if (mp_rank == 0)
+        buf[count - 1] = 77;
+    OK(mcomm_bcast(buf, count, MCOMM_INT8, 0, MCOMM_COMM_WORLD));
+    CHECK_EQ(buf[count - 1], 77);
+    munmap(buf, count);
+}
+
+/* NaNs of many kinds: whatever comes out, it is the same everywhere. */
+static void test_same_bits(void)
+{
+    enum { COUNT = 50000 };
+    double *mine = malloc(COUNT * sizeof(double)), *sum = malloc(COUNT * sizeof(double));
+    double *of_root = malloc(COUNT * sizeof(double));
+    static const size_t sizes[] = {1, 5, 300, COUNT};
+
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        for (size_t i = 0; i < sizes[s]; i++) {
+            uint64_t bits = 0x7ff8000000000000u + (uint64_t)mp_rank * 16 + i % 7;
+
+            mine[i] = 1.0 / (3.0 + (double)i + mp_rank);
+            if (i % 3 == (size_t)mp_rank % 3)
+                memcpy(&mine[i], &bits, 8);
+        }
+        OK(mcomm_allreduce(mine, sum, sizes[s], MCOMM_DOUBLE, s % 2 ? MCOMM_MAX : MCOMM_SUM,
+                           MCOMM_COMM_WORLD));
+        memcpy(of_root, sum, sizes[s] * sizeof(double));
+        OK(mcomm_bcast(of_root, sizes[s], MCOMM_DOUBLE, 0, MCOMM_COMM_WORLD));
+        CHECK(memcmp(of_root, sum, sizes[s] * sizeof(double)) == 0);
+    }
+    free(mine);
+    free(sum);
+    free(of_root);
+}
+
+/* MCOMM_CHECK=1: every rank learns which two ranks differ, and goes on. */
+static void test_mismatch(void)
+{
+    int x[4] = {0}, y[4], last = mp_size - 1, is_last = mp_rank == last;
+    mcomm_comm_t w = MCOMM_COMM_WORLD;
+    char rank_text[32];
+
+    snprintf(rank_text, sizeof(rank_text), "rank %d", last);
+    EXPECT(MCOMM_ERR_MISMATCH, mcomm_bcast(x, is_last ? 3 : 2, MCOMM_INT32, 0, w));
+    CHECK_TEXT("count is 2 at rank 0, 3 at ");
+    CHECK_TEXT(rank_text);
+    EXPECT(MCOMM_ERR_MISMATCH, mcomm_bcast(x, 2, MCOMM_INT32, is_last ? 1 : 0, w));
+    CHECK_TEXT("root is 0 at rank 0, 1 at ");
+    EXPECT(MCOMM_ERR_MISMATCH,
+           mcomm_allreduce(x, y, 2, is_last ? MCOMM_FLOAT : MCOMM_INT32, MCOMM_SUM, w));
+    CHECK_TEXT("INT32 at rank 0, FLOAT");
+    EXPECT(MCOMM_ERR_MISMATCH,
+           mcomm_allreduce(x, y, 2, MCOMM_INT32, is_last ? MCOMM_MAX : MCOMM_SUM, w));
+    CHECK_TEXT("SUM at rank 0, MAX");
+    EXPECT(MCOMM_ERR_MISMATCH,
+           is_last ? mcomm_barrier(w) : mcomm_allgather(MCOMM_IN_PLACE, NULL, 0, MCOMM_INT32, w));
+    CHECK_TEXT("allgather");
+    CHECK_TEXT("barrier");
+    /* One member's bad argument reaches all. */
+    CHECK(mcomm_bcast(is_last ? NULL : x, 2, MCOMM_INT32, 0, w) != MCOMM_SUCCESS);
+    OK(mcomm_barrier(w));
+}
+
+/* The last rank dies in the middle of round 20, the others at once or soon after see it. */
+static void test_death(void)
+{
+    static int in[40000], out[40000];
+    mcomm_err_t err = MCOMM_SUCCESS;
+    int round;
+
+    for (round = 0; round < 100000 && err == MCOMM_SUCCESS; round++) {
+        if (mp_rank == mp_size - 1 && round == 20)
+            raise(SIGKILL);
+        if (round % 4 == 0)
+            err = mcomm_barrier(MCOMM_COMM_WORLD);
+        else if (round % 4 == 1)
+            err = mcomm_allreduce(in, out, round % 8 < 4 ? 3 : 40000, MCOMM_INT32, MCOMM_SUM,
+                                  MCOMM_COMM_WORLD);
+        else if (round % 4 == 2)
+            err = mcomm_bcast(in, 40000, MCOMM_INT32, round % mp_size, MCOMM_COMM_WORLD);
+        else
+            err = mcomm_allgather(in, out, 5, MCOMM_INT32, MCOMM_COMM_WORLD);
+    }
+    CHECK_EQ(err, MCOMM_ERR_PROC_FAILED);
+    EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_barrier(MCOMM_COMM_WORLD));
+}
+
+/* A member that gave up takes the others with it, whatever they wait for. */
+static void test_timeout(void)
+{
+    static int in[100000], out[100000];
+    mcomm_comm_t comm;
+
+    OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm));
+    if (mp_rank == 0)
+        OK(mcomm_comm_set_timeout(comm, 100)); /* the others wait without limit */
+    if (mp_rank != mp_size - 1)
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_allreduce(in, out, 100000, MCOMM_INT32, MCOMM_SUM, comm));
+    OK(mcomm_barrier(MCOMM_COMM_WORLD));
+    if (mp_rank == mp_size - 1) /* late: is told at once */
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_allreduce(in, out, 100000, MCOMM_INT32, MCOMM_SUM, comm));
+    OK(mcomm_comm_free(&comm));
+    OK(mcomm_barrier(MCOMM_COMM_WORLD));
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "random";
+
+    mp_init();
+    if (strcmp(what, "random") == 0)
+        test_random(argc > 2 ? argv[2] : "1");
+    else if (strcmp(what, "args") == 0)
+        test_args();
+    else if (strcmp(what, "huge") == 0)
+        test_huge();
+    else if (strcmp(what, "bits") == 0)
+        test_same_bits();
+    else if (strcmp(what, "mismatch") == 0)
+        test_mismatch();
+    else if (strcmp(what, "death") == 0)
+        test_death();
+    else if (strcmp(what, "timeout") == 0)
+        test_timeout();
+    else
+        MP_FAIL("no test %s", what);
+    OK(mcomm_finalize());
+    return 0;
+}
