@@ -163,13 +163,10 @@ void mci_pt2pt_on_gone(struct mci_peer *peer)
         if (msg->match != NULL)
             mci_match_remove(msg->match, msg);
         msg->match = NULL;
-        if (msg->handle != NULL && mci_pt2pt.is_up) {
+        if (msg->handle == NULL)
+            mci_msg_free(msg);
+        else if (msg->is_rts && !(msg->flags & FRAME_HAS_DATA))
             msg->err = MCOMM_ERR_PROC_FAILED;
-            continue;
-        }
-        if (msg->handle != NULL) /* the library ends, and with it all handles */
-            mci_handle_free(MCI_HANDLE_MESSAGE, msg->handle);
-        mci_msg_free(msg);
     }
     peer->p2p = NULL;
     mci_mem_free(pp);

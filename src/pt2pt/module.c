@@ -7,8 +7,6 @@
 #include "base/settings.h"
 #include "pt2pt/pt2pt_priv.h"
 
-#define QUIESCE_MS 2000 /* at the end, for sends whose requests were given up */
-
 static mcomm_err_t exchange_send(struct mci_comm *comm, enum mci_ctx_space space, int dest, int tag,
                                  const void *buf, size_t nbytes, int timeout_ms)
 {
@@ -59,14 +57,27 @@ static mcomm_err_t pt2pt_start(void)
     return MCOMM_SUCCESS;
 }
 
+/* Messages that a probe took and nobody received: they must not keep their communicators. */
+static void messages_drop(void)
+{
+    uint32_t cursor = 0;
+    void *handle;
+
+    while ((handle = mci_handle_next(MCI_HANDLE_MESSAGE, &cursor)) != NULL) {
+        struct mci_msg *msg = mci_handle_get(MCI_HANDLE_MESSAGE, handle);
+
+        mci_handle_free(MCI_HANDLE_MESSAGE, handle);
+        msg->handle = MCOMM_MESSAGE_NULL;
+        mci_comm_unref(msg->comm);
+        mci_msg_drop(msg, MCOMM_ERR_CANCELLED);
+    }
+}
+
+/* core waits for what was sent; from here on answers about what came are not worth a frame. */
 static void pt2pt_quiesce(void)
 {
-    struct mci_waiter w;
-
     mci_engine_lock();
-    mci_wait_begin(&w, QUIESCE_MS);
-    while (mci_pt2pt.sends.count > 0 && mci_wait_step(&w) == MCOMM_SUCCESS)
-        ;
+    messages_drop();
     mci_watch_stop();
     mci_pt2pt.is_up = false;
     mci_engine_unlock();

@@ -78,6 +78,18 @@ static bool request_cancel(struct mci_request *base)
     return true;
 }
 
+static void request_explain(struct mci_request *base)
+{
+    struct mci_pt2pt_request *req = request_of(base);
+
+    if (base->status.cancelled)
+        mci_err_set(MCOMM_ERR_CANCELLED, "the %s was cancelled", req->is_send ? "send" : "receive");
+    else if (req->is_send)
+        mci_send_explain(&req->send, base->comm);
+    else
+        mci_recv_explain(&req->recv, base->comm);
+}
+
 static void request_free(struct mci_request *base)
 {
     struct mci_pt2pt_request *req = request_of(base);
@@ -92,13 +104,15 @@ static const struct mci_request_ops send_ops = {
     .start = request_start,
     .cancel = request_cancel,
     .free = request_free,
+    .explain = request_explain,
 };
 static const struct mci_request_ops recv_ops = {
     .name = "receive",
+    .is_receive = true,
     .start = request_start,
     .cancel = request_cancel,
     .free = request_free,
-    .is_receive = true,
+    .explain = request_explain,
 };
 
 /* Copy of a list without its empty pieces. */
