@@ -129,6 +129,7 @@ static void test_node(int nodes)
         CHECK(desc.node >= 0 && desc.node <= last + 1);
         last = desc.node > last ? desc.node : last;
     }
+    OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm)); /* nobody leaves before all looked */
 }
 
 static void test_many(int count, int held)
