@@ -47,8 +47,6 @@ mcomm_err_t mci_rma_place(struct mci_win *win, uint64_t offset, uint64_t nbytes,
 {
     char *place = win->kind == RMA_DYNAMIC ? NULL : win->base;
 
-    if (win->is_freeing)
-        return MCOMM_ERR_WIN;
     if ((win->access & need) != need)
         return MCOMM_ERR_RMA_ACCESS;
     if (win->kind == RMA_DYNAMIC) {

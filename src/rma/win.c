@@ -462,7 +462,7 @@ static void answer_askers(struct mci_win *win)
                               0);
 }
 
-static void drop_operations(struct mci_win *win)
+static void drop_own(struct mci_win *win)
 {
     struct mci_list *node, *tmp;
 
@@ -472,10 +472,17 @@ static void drop_operations(struct mci_win *win)
         MCI_LIST_FOREACH_SAFE (node, tmp, &win->targets[i].path->ops)
             mci_rma_op_abort(mci_container_of(node, struct rma_op, link), MCOMM_ERR_WIN);
     }
+}
+
+static void drop_served(struct mci_win *win)
+{
+    struct mci_list *node, *tmp;
+
     MCI_LIST_FOREACH_SAFE (node, tmp, &win->serves)
         mci_rma_serve_abort(mci_container_of(node, struct rma_serve, link), MCOMM_ERR_WIN);
 }
 
+/* Others' operations are served until all have come here. */
 mcomm_err_t mci_rma_win_free(struct mci_win *win)
 {
     mcomm_err_t flush_err, err;
@@ -483,7 +490,7 @@ mcomm_err_t mci_rma_win_free(struct mci_win *win)
     mci_engine_unlock();
     flush_err = mci_rma_flush_all(win);
     mci_engine_lock();
-    drop_operations(win);
+    drop_own(win);
     win->is_freeing = true;
     answer_askers(win);
     err = mci_comm_barrier(win->comm, MCOMM_SUCCESS);
@@ -492,7 +499,8 @@ mcomm_err_t mci_rma_win_free(struct mci_win *win)
 
         err = ask_err != MCOMM_SUCCESS ? ask_err : err;
     }
-    drop_operations(win);
+    drop_own(win);
+    drop_served(win);
     mci_handle_free(MCI_HANDLE_WIN, win->handle);
     win_release(win);
     return flush_err != MCOMM_SUCCESS ? flush_err : err;
