@@ -70,7 +70,6 @@ void mci_tx_fill(struct mci_tx *tx, const struct mci_frame *frame, const mcomm_i
     tx->iov_count = iov_count;
     tx->iov_index = tx->iov_offset = 0;
     tx->sent = 0;
-    tx->is_owned = false;
     mci_list_init(&tx->link);
 }
 

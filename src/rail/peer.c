@@ -404,6 +404,8 @@ mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const
 
     frame->nbytes = (uint32_t)nbytes;
     if (tx != NULL)
+        tx->is_owned = false; /* one that waited is sent again below us and keeps what it is */
+    if (tx != NULL)
         tx->is_owned = false;
     if (__builtin_expect(peer->state == MCI_PEER_READY, 1))
         return peer->ops->send(peer, frame, iov, iov_count, nbytes, tx);
