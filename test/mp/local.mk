@@ -17,15 +17,14 @@ MP_PROGS += %D%/coll
 MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bits.mp %D%/coll_huge.mp \
 	%D%/coll_mismatch.mp %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp \
 	%D%/coll_death7.mp %D%/coll_timeout.mp
-<<<<<<< HEAD
 
 # rma
 MP_PROGS += %D%/rma
 MP_CASES += %D%/rma_random_allocate.mp %D%/rma_random_create.mp %D%/rma_random_dynamic.mp \
 	%D%/rma_random_nocma.mp %D%/rma_random_noshm.mp %D%/rma_atomics_allocate.mp \
 	%D%/rma_atomics_create.mp %D%/rma_atomics_dynamic.mp %D%/rma_refused.mp
-=======
+
+# pt2pt
 MP_PROGS += %D%/pt2pt_random %D%/pt2pt_calls
 EXTRA_DIST += %D%/pt2pt_check.h
 MP_CASES += %D%/pt2pt_random.mp %D%/pt2pt_calls.mp
->>>>>>> 5a834d4 (test/mp: random messages against an oracle, every call of pt2pt)
