@@ -65,7 +65,7 @@ __attribute__((format(printf, 2, 0))) static void err_vset(mcomm_err_t err, cons
     mci_log_debug("%s: %s", mcomm_err_name(err), last_text);
 }
 
-mcomm_err_t mci_err_set(mcomm_err_t err, const char *fmt, ...)
+mcomm_err_t(mci_err_set)(mcomm_err_t err, const char *fmt, ...)
 {
     va_list args;
 
@@ -75,7 +75,7 @@ mcomm_err_t mci_err_set(mcomm_err_t err, const char *fmt, ...)
     return err;
 }
 
-mcomm_err_t mci_err_sys(mcomm_err_t err, int sys_errno, const char *fmt, ...)
+mcomm_err_t(mci_err_sys)(mcomm_err_t err, int sys_errno, const char *fmt, ...)
 {
     char text[400], buf[96];
     va_list args;

@@ -19,4 +19,18 @@ mcomm_err_t mci_err_set(mcomm_err_t err, const char *fmt, ...)
 mcomm_err_t mci_err_sys(mcomm_err_t err, int sys_errno, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The value is err itself: compiler and analyzer see that an error is not a success. */
+#define mci_err_set(err, ...)                                                                      \
+    ({                                                                                             \
+        const mcomm_err_t err_set_ = (err);                                                        \
+        (mci_err_set)(err_set_, __VA_ARGS__);                                                      \
+        err_set_;                                                                                  \
+    })
+#define mci_err_sys(err, ...)                                                                      \
+    ({                                                                                             \
+        const mcomm_err_t err_sys_ = (err);                                                        \
+        (mci_err_sys)(err_sys_, __VA_ARGS__);                                                      \
+        err_sys_;                                                                                  \
+    })
+
 #endif

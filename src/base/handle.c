@@ -43,13 +43,20 @@ static struct entry *entry_at(uint32_t index)
     return chunk != NULL ? &chunk[index & (CHUNK_SIZE - 1)] : NULL;
 }
 
+/* Of an index that was handed out: its chunk is there, and never goes away. */
+static struct entry *entry_known(uint32_t index)
+{
+    return &atomic_load_explicit(&chunks[index >> CHUNK_BITS],
+                                 memory_order_acquire)[index & (CHUNK_SIZE - 1)];
+}
+
 static struct entry *entry_new(uint32_t *index_p)
 {
     uint32_t index = free_head;
     struct entry *entry;
 
     if (index != 0) {
-        entry = entry_at(index);
+        entry = entry_known(index);
         free_head = entry->next_free;
         *index_p = index;
         return entry;
@@ -66,7 +73,7 @@ static struct entry *entry_new(uint32_t *index_p)
     }
     entry_count++;
     *index_p = index;
-    return entry_at(index);
+    return entry_known(index);
 }
 
 static uint64_t handle_make(enum mci_handle_type type, uint32_t generation, uint32_t index)
@@ -116,7 +123,7 @@ void mci_handle_free(enum mci_handle_type type, void *handle)
     if (mci_handle_get(type, handle) == NULL)
         return;
     pthread_mutex_lock(&lock);
-    entry = entry_at(index);
+    entry = entry_known(index);
     atomic_store_explicit(&entry->handle, 0, memory_order_release);
     entry->next_free = free_head;
     free_head = index;
@@ -127,7 +134,7 @@ void mci_handle_free(enum mci_handle_type type, void *handle)
 void *mci_handle_renew(enum mci_handle_type type, void *handle)
 {
     uint32_t index = (uint32_t)(uintptr_t)handle;
-    struct entry *entry = entry_at(index);
+    struct entry *entry = entry_known(index);
     uint64_t renewed;
 
     entry->generation = (entry->generation + 1) & GENERATION_MASK;

@@ -157,9 +157,9 @@ static bool send_try(struct mci_send *op, struct mci_pt2pt_peer *pp)
 
 void mci_send_release_held(struct mci_pt2pt_peer *pp)
 {
-    while (!mci_list_is_empty(&pp->held)) {
-        struct mci_list *node = mci_list_pop(&pp->held);
+    struct mci_list *node;
 
+    while ((node = mci_list_pop(&pp->held)) != NULL) {
         if (!send_try(mci_container_of(node, struct mci_send, link), pp)) {
             mci_list_push_front(&pp->held, node);
             return;

@@ -431,7 +431,9 @@ mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const
 mcomm_err_t mci_peer_send(struct mci_peer *peer, struct mci_frame *frame, const void *payload,
                           size_t nbytes, struct mci_tx *tx)
 {
-    mcomm_iov_t local, *one = tx != NULL ? &tx->one : &local;
+    mcomm_iov_t local;
+    /* cppcheck-suppress uninitvar ; its address is taken, no more */
+    mcomm_iov_t *one = tx != NULL ? &tx->one : &local;
 
     one->base = (void *)(uintptr_t)payload;
     one->nbytes = nbytes;

@@ -28,11 +28,10 @@ static ssize_t message_send(int sock, const struct mci_shm_ctl *msg, const int *
     ssize_t n;
 
     if (fd_count > 0) {
-        struct cmsghdr *cmsg;
+        struct cmsghdr *cmsg = (struct cmsghdr *)space.bytes;
 
         hdr.msg_control = space.bytes;
         hdr.msg_controllen = CMSG_SPACE((size_t)fd_count * sizeof(int));
-        cmsg = CMSG_FIRSTHDR(&hdr);
         cmsg->cmsg_level = SOL_SOCKET;
         cmsg->cmsg_type = SCM_RIGHTS;
         cmsg->cmsg_len = CMSG_LEN((size_t)fd_count * sizeof(int));
