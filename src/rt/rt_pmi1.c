@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "rt/rt_again.h"
 #include "rt/rt_base64.h"
 
 #define LINE_MAX_BYTES 4096
@@ -34,6 +35,7 @@
 #define FLAT_MAX 8
 #define PATIENCE_MS 500    /* then a rank says aloud that it waits */
 #define FINALIZE_MS 2000
+#define OFFER_NAME "mcomm-again"
 
 /* There is one connection to the launcher in a process. Only the starting thread uses it. */
 static struct {
@@ -557,12 +559,12 @@ static mcomm_err_t gather_all(struct mci_rt *rt, const char *prefix, unsigned ch
     return err;
 }
 
-static mcomm_err_t pmi1_exchange(struct mci_rt *rt, const void *packet, size_t nbytes,
-                                 struct mci_rt_blobs *out)
+static mcomm_err_t exchange_by_store(struct mci_rt *rt, const void *packet, size_t nbytes,
+                                     struct mci_rt_blobs *out)
 {
     char prefix[24], name[KEY_MAX_BYTES];
-    unsigned char *frame;
-    size_t frame_nbytes;
+    unsigned char *frame = NULL;
+    size_t frame_nbytes = 0;
     mcomm_err_t err;
 
     snprintf(prefix, sizeof(prefix), "mcomm-%u", pmi.generation++);
@@ -576,6 +578,56 @@ static mcomm_err_t pmi1_exchange(struct mci_rt *rt, const void *packet, size_t n
         return err;
     err = mci_rt_blobs_unpack(frame, frame_nbytes, rt->info.size, out);
     mci_mem_free(frame);
+    return err;
+}
+
+static mcomm_err_t put_offer(struct mci_rt *rt)
+{
+    unsigned char offer[MCI_RT_OFFER_BYTES];
+
+    if (rt->info.rank != 0)
+        return MCOMM_SUCCESS;
+    mci_rt_again_offer(rt, offer);
+    return put_bytes(rt, OFFER_NAME, offer, sizeof(offer));
+}
+
+/* Every rank learns rank 0's offer, or none does. */
+static mcomm_err_t take_offer(struct mci_rt *rt)
+{
+    unsigned char *offer;
+    size_t nbytes;
+    mcomm_err_t err;
+
+    if (rt->info.rank == 0)
+        return MCOMM_SUCCESS;
+    err = get_bytes(rt, OFFER_NAME, MCI_RT_OFFER_BYTES, &offer, &nbytes);
+    if (err != MCOMM_SUCCESS)
+        return err == MCOMM_ERR_NOT_FOUND ? never_published(OFFER_NAME) : err;
+    if (nbytes == MCI_RT_OFFER_BYTES)
+        mci_rt_again_accept(offer);
+    mci_mem_free(offer);
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t pmi1_exchange(struct mci_rt *rt, const void *packet, size_t nbytes,
+                                 struct mci_rt_blobs *out)
+{
+    bool has_offer = pmi.generation == MCI_RT_OFFER_GENERATION;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    if (rt->info.size == 1)
+        return mci_rt_singleton_ops.exchange(rt, packet, nbytes, out);
+    if (mci_rt_again_is_ready())
+        return mci_rt_again_exchange(rt, packet, nbytes, out);
+    if (has_offer)
+        err = put_offer(rt);
+    if (err == MCOMM_SUCCESS)
+        err = exchange_by_store(rt, packet, nbytes, out);
+    if (err != MCOMM_SUCCESS || !has_offer)
+        return err;
+    err = take_offer(rt);
+    if (err != MCOMM_SUCCESS)
+        mci_rt_blobs_free(out);
     return err;
 }
 

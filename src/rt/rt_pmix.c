@@ -22,12 +22,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/settings.h"
+#include "rt/rt_again.h"
 #include "rt/rt_call.h"
 
 #define FLAT_MAX 8 /* up to so many ranks everybody asks for everybody's packet */
 #define ABORT_MS 1000
 #define FINALIZE_MS 5000
 #define KEY_MAX 32
+#define OFFER_KEY "mcomm.again"
 
 /* There is one PMIx client in a process; the lock guards all of it but what start sets once. */
 static struct {
@@ -217,7 +219,7 @@ static mcomm_err_t pmix_start(struct mci_rt *rt, const mcomm_oob_t *oob)
     if (px.is_stuck)
         return mci_err_set(MCOMM_ERR_BOOTSTRAP, "an earlier start-up by PMIx did not end: this "
                            "process cannot start again");
-    if (!px_is_initialized())
+    if (!px_is_initialized() && !(px.size > 0 && mci_rt_again_is_ready()))
         err = px_initialize(rt);
     if (err != MCOMM_SUCCESS)
         return err;
@@ -466,13 +468,10 @@ static mcomm_err_t fence_wait(struct mci_rt *rt, const char *key, struct fence *
     return err;
 }
 
-/* Publish bytes under key and meet all ranks; from then on everybody's key can be asked for. */
-static mcomm_err_t publish(struct mci_rt *rt, const char *key, void *bytes, size_t nbytes)
+static mcomm_err_t put(const char *key, void *bytes, size_t nbytes)
 {
     pmix_value_t value;
-    struct fence *fence;
     pmix_status_t rc;
-    mcomm_err_t err;
 
     PMIX_VALUE_CONSTRUCT(&value);
     value.type = PMIX_BYTE_OBJECT;
@@ -482,6 +481,19 @@ static mcomm_err_t publish(struct mci_rt *rt, const char *key, void *bytes, size
     if (rc != PMIX_SUCCESS)
         return mci_err_set(MCOMM_ERR_BOOTSTRAP, "PMIx_Put of %zu bytes: %s", nbytes,
                            PMIx_Error_string(rc));
+    return MCOMM_SUCCESS;
+}
+
+/* Publish bytes under key and meet all ranks; from then on everybody's key can be asked for. */
+static mcomm_err_t publish(struct mci_rt *rt, const char *key, void *bytes, size_t nbytes)
+{
+    struct fence *fence;
+    pmix_status_t rc;
+    mcomm_err_t err;
+
+    err = put(key, bytes, nbytes);
+    if (err != MCOMM_SUCCESS)
+        return err;
     if (!mci_rt_call(call_commit, NULL, 0, rt->deadline_ns, &rc)) {
         px.is_stuck = px.is_unresponsive = true;
         return mci_err_set(MCOMM_ERR_TIMEOUT, "the launcher's PMIx server did not answer within %d ms",
@@ -590,20 +602,62 @@ static void detach(void)
     px.owner = 0;
 }
 
-static mcomm_err_t pmix_exchange(struct mci_rt *rt, const void *packet, size_t nbytes,
-                                 struct mci_rt_blobs *out)
+/* Every rank learns rank 0's offer, or none does. */
+static mcomm_err_t take_offer(struct mci_rt *rt)
 {
-    unsigned char copy[MCI_RT_PACKET_MAX];
-    char key[KEY_MAX];
+    struct mci_rt_blobs blobs;
     mcomm_err_t err;
+
+    if (rt->info.rank == 0)
+        return MCOMM_SUCCESS;
+    err = get_all(rt, OFFER_KEY, 0, 1, &blobs);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (blobs.blobs[0].nbytes == MCI_RT_OFFER_BYTES)
+        mci_rt_again_accept(blobs.blobs[0].ptr);
+    mci_rt_blobs_free(&blobs);
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t exchange_by_store(struct mci_rt *rt, const void *packet, size_t nbytes,
+                                     struct mci_rt_blobs *out)
+{
+    bool has_offer = px.generation == MCI_RT_OFFER_GENERATION || (mci_settings.detach && px.generation == 0);
+    unsigned char copy[MCI_RT_PACKET_MAX], offer[MCI_RT_OFFER_BYTES];
+    char key[KEY_MAX];
+    mcomm_err_t err = MCOMM_SUCCESS;
 
     memcpy(copy, packet, nbytes);
     snprintf(key, sizeof(key), "mcomm.%u", px.generation++);
-    err = publish(rt, key, copy, nbytes);
+    if (has_offer && rt->info.rank == 0) {
+        mci_rt_again_offer(rt, offer);
+        err = put(OFFER_KEY, offer, sizeof(offer));
+    }
+    if (err == MCOMM_SUCCESS)
+        err = publish(rt, key, copy, nbytes);
     if (err == MCOMM_SUCCESS && rt->info.size <= FLAT_MAX)
         err = get_all(rt, key, 0, rt->info.size, out);
     else if (err == MCOMM_SUCCESS)
         err = exchange_by_root(rt, key, out);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (has_offer)
+        err = take_offer(rt);
+    if (err != MCOMM_SUCCESS)
+        mci_rt_blobs_free(out);
+    return err;
+}
+
+static mcomm_err_t pmix_exchange(struct mci_rt *rt, const void *packet, size_t nbytes,
+                                 struct mci_rt_blobs *out)
+{
+    mcomm_err_t err;
+
+    if (rt->info.size == 1)
+        return mci_rt_singleton_ops.exchange(rt, packet, nbytes, out);
+    if (mci_rt_again_is_ready())
+        return mci_rt_again_exchange(rt, packet, nbytes, out);
+    err = exchange_by_store(rt, packet, nbytes, out);
     if (err == MCOMM_SUCCESS && mci_settings.detach)
         detach();
     return err;

@@ -34,8 +34,6 @@ struct join {
     size_t nbytes;
     struct mci_rdv_hello hello;
     struct mci_rdv_client client;
-    struct mci_addr addrs[MCI_RT_TCP_ADDRS_MAX];
-    int num_addrs;
     bool was_admitted; /* in some attempt */
     char why[WHY_MAX]; /* the last attempt failed */
     unsigned char buf[READ_BYTES];
@@ -202,24 +200,35 @@ static mcomm_err_t attempt_at(struct join *join, const struct mci_addr *addr, en
     return err;
 }
 
-/* All addresses once. A name is looked up again each time: it may only now be known. */
+/* A name is looked up again each time: it may only now be known. */
+static mcomm_err_t find_addrs(struct join *join)
+{
+    struct mci_rt_tcp *tcp = join->tcp;
+    mcomm_err_t err;
+
+    if (tcp->num_addrs > 0 && (tcp->name.is_numeric || tcp->name.host[0] == '\0'))
+        return MCOMM_SUCCESS;
+    err = mci_addr_resolve(&tcp->name, mci_rt_time_left_ms(join->rt), tcp->addrs,
+                           MCI_RT_TCP_ADDRS_MAX, &tcp->num_addrs);
+    if (err == MCOMM_SUCCESS || tcp->name.is_numeric)
+        return err;
+    again(join, "%s", mcomm_last_error());
+    return MCOMM_SUCCESS;
+}
+
+/* All addresses once. */
 static mcomm_err_t attempt_all(struct join *join, enum attempt *result_p)
 {
     mcomm_err_t err;
 
     *result_p = ATTEMPT_AGAIN;
-    if (join->num_addrs == 0 || !join->tcp->name.is_numeric) {
-        err = mci_addr_resolve(&join->tcp->name, mci_rt_time_left_ms(join->rt), join->addrs,
-                               MCI_RT_TCP_ADDRS_MAX, &join->num_addrs);
-        if (err != MCOMM_SUCCESS && join->tcp->name.is_numeric)
-            return err;
-        if (err != MCOMM_SUCCESS && join->num_addrs == 0)
-            *result_p = again(join, "%s", mcomm_last_error());
-    }
-    for (int i = 0; i < join->num_addrs && *result_p == ATTEMPT_AGAIN; i++) {
+    err = find_addrs(join);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    for (int i = 0; i < join->tcp->num_addrs && *result_p == ATTEMPT_AGAIN; i++) {
         if (mci_rt_time_left_ms(join->rt) == 0)
             break;
-        err = attempt_at(join, &join->addrs[i], result_p);
+        err = attempt_at(join, &join->tcp->addrs[i], result_p);
         if (err != MCOMM_SUCCESS)
             return err;
         if (*result_p == ATTEMPT_AGAIN)

@@ -99,6 +99,21 @@ static int listen_anywhere(struct mci_rt_tcp *tcp)
     return listen_at(tcp, &any);
 }
 
+mcomm_err_t mci_rt_tcp_listen_anywhere(struct mci_rt_tcp *tcp, uint16_t *port_p)
+{
+    struct sockaddr_storage ss;
+    socklen_t nbytes = sizeof(ss);
+    struct mci_addr addr;
+    int rc = listen_anywhere(tcp);
+
+    if (rc == 0 && getsockname(tcp->listeners[0], (struct sockaddr *)&ss, &nbytes) != 0)
+        rc = errno;
+    if (rc != 0 || !mci_addr_from_sockaddr((struct sockaddr *)&ss, &addr))
+        return mci_err_sys(MCOMM_ERR_NET, rc, "rank 0 cannot listen");
+    *port_p = mci_addr_port(&addr);
+    return MCOMM_SUCCESS;
+}
+
 /* A name that leads to loopback only (127.0.1.1 on Debian) is of no use to ranks on other hosts. */
 static int listen_once(struct mci_rt_tcp *tcp, const struct mci_addr *addrs, int num)
 {

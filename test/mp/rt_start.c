@@ -5,12 +5,14 @@
  * blobs of random sizes (from nothing to the largest) must come back in rank order.
  * Arguments: kind=NAME (must be this bootstrap), cycles=N, fault=stay-away|stop|exit (the last rank
  * does that instead of exchanging; the others must fail in time and name it), timeout=MS,
- * abort=RANK, print=1.
+ * abort=RANK, print=1, death=told|untold|launcher (the last rank, or the launcher if it is our
+ * parent, is killed after the exchange; told and launcher: the others must hear of it).
  */
 #include "config.h"
 
 #include "rt/rt.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -161,10 +163,69 @@ static int run_abort(int who)
         pause(); /* the launcher ends us */
 }
 
+static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t event_came = PTHREAD_COND_INITIALIZER;
+static int event_rank = -2, event_code;
+
+static void on_event(void *arg, int rank, int code)
+{
+    (void)arg;
+    pthread_mutex_lock(&event_lock);
+    event_rank = rank;
+    event_code = code;
+    pthread_cond_broadcast(&event_came);
+    pthread_mutex_unlock(&event_lock);
+}
+
+/* Until the event of this rank came, at most 20 s. */
+static int await_event(int me, int rank)
+{
+    struct timespec end;
+    int rc = 0;
+
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 20;
+    pthread_mutex_lock(&event_lock);
+    while (event_rank != rank && rc == 0)
+        rc = pthread_cond_timedwait(&event_came, &event_lock, &end);
+    pthread_mutex_unlock(&event_lock);
+    printf("rank %d: event %d of rank %d\n", me, event_code, event_rank);
+    return rc == 0 ? 0 : fail(me, "no event came");
+}
+
+static int run_death(const char *death)
+{
+    struct mci_rt_blobs blobs;
+    struct mci_rt *rt;
+    int rank, last, rc = 0;
+
+    if (mci_rt_start(NULL, 0, &rt) != MCOMM_SUCCESS)
+        return fail(-1, "start");
+    rank = mci_rt_info(rt)->rank;
+    last = mci_rt_info(rt)->size - 1;
+    mci_rt_set_event_cb(rt, on_event, NULL);
+    if (mci_rt_exchange(rt, NULL, 0, &blobs) != MCOMM_SUCCESS)
+        return fail(rank, "exchange");
+    mci_rt_blobs_free(&blobs);
+    if (strcmp(death, "launcher") == 0) {
+        if (rank == 0)
+            kill(getppid(), SIGKILL);
+        return await_event(rank, -1);
+    }
+    if (rank == last)
+        raise(SIGKILL);
+    if (strcmp(death, "told") == 0)
+        rc = await_event(rank, last);
+    mci_rt_set_event_cb(rt, NULL, NULL);
+    mci_rt_stop(rt);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = arg_text(argc, argv, "kind");
     const char *fault = arg_text(argc, argv, "fault");
+    const char *death = arg_text(argc, argv, "death");
     int cycles = arg_int(argc, argv, "cycles", 1);
     int timeout_ms = arg_int(argc, argv, "timeout", 0);
     int abort_rank = arg_int(argc, argv, "abort", -1);
@@ -173,6 +234,8 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (fault != NULL)
         return run_fault(fault, timeout_ms);
+    if (death != NULL)
+        return run_death(death);
     if (abort_rank >= 0)
         return run_abort(abort_rank);
     for (int cycle = 0; cycle < cycles && rc == 0; cycle++)
