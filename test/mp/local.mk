@@ -28,3 +28,6 @@ MP_CASES += %D%/rma_random_allocate.mp %D%/rma_random_create.mp %D%/rma_random_d
 MP_PROGS += %D%/pt2pt_random %D%/pt2pt_calls
 EXTRA_DIST += %D%/pt2pt_check.h
 MP_CASES += %D%/pt2pt_random.mp %D%/pt2pt_calls.mp
+
+# the tcp rail under the layers above it
+MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
