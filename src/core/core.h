@@ -141,6 +141,7 @@ struct mci_request {
     _Atomic bool is_done;
     bool is_persistent, is_active; /* a new persistent one: set both, true and false */
     bool is_detached;              /* freed by the user before completion */
+    mcomm_err_t stall;             /* not SUCCESS: may never complete; waits and tests return this */
     mcomm_status_t status;
     void (*on_done)(struct mci_request *req); /* internal users; may free it */
 };
@@ -150,13 +151,15 @@ void mci_request_init(struct mci_request *req, const struct mci_request_ops *ops
 mcomm_err_t mci_request_publish(struct mci_request *req, mcomm_request_t *request_p);
 /* Exactly once per activation: sets status.error, wakes sleepers, runs on_done. lock: engine */
 void mci_request_complete(struct mci_request *req, mcomm_err_t err);
+/* It stays active, but whoever waits for it or tests it gets err: PROC_FAILED_PENDING. lock: engine */
+void mci_request_stall(struct mci_request *req, mcomm_err_t err);
 void mci_request_release(struct mci_request *req); /* handle, comm reference, ops->free. lock: engine */
 struct mci_request *mci_request_get(mcomm_request_t handle); /* NULL and mci_err_set() if not valid */
 /* The same with the code to return: MCOMM_ERR_REQUEST, NOT_INIT, FORKED. */
 mcomm_err_t mci_request_lookup(const char *name, mcomm_request_t handle, struct mci_request **req_p);
 /*
- * Wait for a request. Once req->is_done: its status.error; else MCOMM_ERR_TIMEOUT, and it goes on. Does
- * not release it. lock: engine
+ * Wait for a request. Once req->is_done: its status.error; else MCOMM_ERR_TIMEOUT or req->stall, and
+ * it goes on. Does not release it. lock: engine
  */
 mcomm_err_t mci_request_wait(struct mci_request *req, int timeout_ms);
 /* Give the calling thread the text of a failed request (ops->explain, or a general one). */

@@ -33,6 +33,7 @@ void mci_request_init(struct mci_request *req, const struct mci_request_ops *ops
     req->is_persistent = false;
     req->is_active = true;
     req->is_detached = false;
+    req->stall = MCOMM_SUCCESS;
     req->on_done = NULL;
     mci_status_clear(&req->status);
 }
@@ -58,6 +59,12 @@ void mci_request_complete(struct mci_request *req, mcomm_err_t err)
         req->on_done(req);
     else if (is_detached)
         mci_request_release(req);
+}
+
+void mci_request_stall(struct mci_request *req, mcomm_err_t err)
+{
+    req->stall = err;
+    mci_wake_self();
 }
 
 void mci_request_release(struct mci_request *req)
@@ -105,11 +112,15 @@ mcomm_err_t mci_request_wait(struct mci_request *req, int timeout_ms)
 
     if (request_is_done(req))
         return req->status.error;
+    if (req->stall != MCOMM_SUCCESS)
+        return req->stall;
     mci_wait_begin(&waiter, timeout_ms);
     do {
         err = mci_wait_step(&waiter);
-    } while (!request_is_done(req) && err == MCOMM_SUCCESS);
-    return request_is_done(req) ? req->status.error : err;
+    } while (!request_is_done(req) && req->stall == MCOMM_SUCCESS && err == MCOMM_SUCCESS);
+    if (request_is_done(req))
+        return req->status.error;
+    return req->stall != MCOMM_SUCCESS ? req->stall : err;
 }
 
 void mci_request_explain(struct mci_request *req)
@@ -182,6 +193,7 @@ mcomm_err_t mci_request_start(struct mci_request *req)
                            (void *)req->handle);
     mci_status_clear(&req->status);
     atomic_store_explicit(&req->is_done, false, memory_order_relaxed);
+    req->stall = MCOMM_SUCCESS;
     req->is_active = true;
     err = req->ops->start(req);
     if (err != MCOMM_SUCCESS)

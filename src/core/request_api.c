@@ -14,7 +14,7 @@
 
 /* What one entry of a list is. */
 enum entry_state {
-    ENTRY_EMPTY,   /* null or inactive */
+    ENTRY_EMPTY, /* null or inactive */
     ENTRY_ACTIVE,
     ENTRY_DONE,
     ENTRY_INVALID
@@ -39,6 +39,16 @@ static mcomm_err_t entry_invalid(size_t index, mcomm_request_t handle)
 {
     return mci_err_set(MCOMM_ERR_REQUEST, "requests[%zu] = %p is not a valid request", index,
                        (void *)handle);
+}
+
+/* The text of a request that is active, but may never complete. */
+static mcomm_err_t entry_stalled(const struct mci_request *req)
+{
+    return mci_err_set(req->stall,
+                       "the %s request %p may wait for a rank of %s that has failed "
+                       "(rank %d); it stays active: cancel it, or go on",
+                       req->ops->name, (void *)req->handle, mci_comm_text(req->comm),
+                       mci_comm_first_failed(req->comm));
 }
 
 static mcomm_err_t empty_status(mcomm_status_t *status_p)
@@ -94,6 +104,8 @@ mcomm_err_t mcomm_test(mcomm_request_t *request_p, int *done_p, mcomm_status_t *
         err = mci_request_lookup("*request_p", *request_p, &req);
     else if (state == ENTRY_EMPTY)
         empty_status(status_p);
+    else if (req->stall != MCOMM_SUCCESS)
+        err = entry_stalled(req);
     mci_engine_unlock();
     if (state != ENTRY_INVALID)
         *done_p = state != ENTRY_ACTIVE;
@@ -122,6 +134,8 @@ mcomm_err_t mcomm_wait(mcomm_request_t *request_p, int timeout_ms, mcomm_status_
         err = mci_request_lookup("*request_p", *request_p, &req);
     else if (state == ENTRY_EMPTY)
         err = empty_status(status_p);
+    else if (req->stall != MCOMM_SUCCESS)
+        err = entry_stalled(req);
     else
         mci_err_set(err, "the %s request %p did not complete within %d ms", req->ops->name,
                     (void *)*request_p, timeout_ms);
@@ -157,6 +171,26 @@ static bool entry_is_active(mcomm_request_t handle)
     struct mci_request *req = NULL;
 
     return entry_look(handle, &req) == ENTRY_ACTIVE;
+}
+
+/* Worth waiting for? */
+static bool entry_is_awaited(mcomm_request_t handle)
+{
+    struct mci_request *req = NULL;
+
+    return entry_look(handle, &req) == ENTRY_ACTIVE && req->stall == MCOMM_SUCCESS;
+}
+
+/* The error of the first active entry that may never complete, else SUCCESS. */
+static mcomm_err_t list_stalled(size_t count, mcomm_request_t *requests)
+{
+    struct mci_request *req = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (entry_look(requests[i], &req) == ENTRY_ACTIVE && req->stall != MCOMM_SUCCESS)
+            return entry_stalled(req);
+    }
+    return MCOMM_SUCCESS;
 }
 
 static mcomm_err_t first_error(mcomm_err_t first, mcomm_err_t next)
@@ -200,7 +234,7 @@ mcomm_err_t mcomm_waitall(size_t count, mcomm_request_t *requests, int timeout_m
     mci_engine_lock();
     mci_wait_begin(&waiter, timeout_ms);
     while (wait_err == MCOMM_SUCCESS) {
-        while (next < count && !entry_is_active(requests[next]))
+        while (next < count && !entry_is_awaited(requests[next]))
             next++;
         if (next == count)
             break;
@@ -210,11 +244,14 @@ mcomm_err_t mcomm_waitall(size_t count, mcomm_request_t *requests, int timeout_m
     if (wait_err != MCOMM_SUCCESS && list_count_active(count, requests) > 0)
         err = mci_err_set(wait_err, "%zu of %zu requests did not complete within %d ms",
                           list_count_active(count, requests), count, timeout_ms);
+    else
+        err = first_error(err, list_stalled(count, requests));
     mci_engine_unlock();
     return err;
 }
 
-/* Index of the first entry that is done, MCOMM_INDEX_NONE if none is. *active_p: how many may yet be. */
+/* Index of the first entry that is done, MCOMM_INDEX_NONE if none is. *active_p: how many may yet
+ * be. */
 static size_t list_find_done(size_t count, mcomm_request_t *requests, size_t *active_p)
 {
     struct mci_request *req = NULL;
@@ -239,7 +276,7 @@ mcomm_err_t mcomm_waitany(size_t count, mcomm_request_t *requests, int timeout_m
                           mcomm_status_t *status_p)
 {
     struct mci_waiter waiter;
-    mcomm_err_t err = check_list(count, requests);
+    mcomm_err_t err = check_list(count, requests), stall = MCOMM_SUCCESS;
     size_t index, active;
 
     if (err == MCOMM_SUCCESS)
@@ -251,13 +288,13 @@ mcomm_err_t mcomm_waitany(size_t count, mcomm_request_t *requests, int timeout_m
     mci_engine_lock();
     mci_wait_begin(&waiter, timeout_ms);
     while ((index = list_find_done(count, requests, &active)) == MCOMM_INDEX_NONE && active > 0 &&
-           err == MCOMM_SUCCESS)
+           err == MCOMM_SUCCESS && (err = stall = list_stalled(count, requests)) == MCOMM_SUCCESS)
         err = mci_wait_step(&waiter);
     if (index != MCOMM_INDEX_NONE)
         entry_take(requests, index, status_p, &err);
     else if (active == 0)
         err = empty_status(status_p);
-    else
+    else if (stall == MCOMM_SUCCESS)
         mci_err_set(err, "none of %zu active requests completed within %d ms", active, timeout_ms);
     if (index != MCOMM_INDEX_NONE || active == 0)
         *index_p = index;
@@ -290,7 +327,7 @@ mcomm_err_t mcomm_waitsome(size_t count, mcomm_request_t *requests, int timeout_
                            size_t *done_count_p, size_t *indices_p, mcomm_status_t *statuses_p)
 {
     struct mci_waiter waiter;
-    mcomm_err_t err = check_list(count, requests);
+    mcomm_err_t err = check_list(count, requests), stall = MCOMM_SUCCESS;
     size_t index, active;
 
     if (err == MCOMM_SUCCESS)
@@ -304,11 +341,11 @@ mcomm_err_t mcomm_waitsome(size_t count, mcomm_request_t *requests, int timeout_
     mci_engine_lock();
     mci_wait_begin(&waiter, timeout_ms);
     while ((index = list_find_done(count, requests, &active)) == MCOMM_INDEX_NONE && active > 0 &&
-           err == MCOMM_SUCCESS)
+           err == MCOMM_SUCCESS && (err = stall = list_stalled(count, requests)) == MCOMM_SUCCESS)
         err = mci_wait_step(&waiter);
     if (index != MCOMM_INDEX_NONE || active == 0)
         err = list_take_done(count, requests, done_count_p, indices_p, statuses_p);
-    else
+    else if (stall == MCOMM_SUCCESS)
         mci_err_set(err, "none of %zu active requests completed within %d ms", active, timeout_ms);
     mci_engine_unlock();
     return err;
@@ -332,6 +369,8 @@ mcomm_err_t mcomm_testall(size_t count, mcomm_request_t *requests, int *done_p,
     }
     if (is_all)
         err = list_take_all(count, requests, statuses_p);
+    else
+        err = list_stalled(count, requests);
     *done_p = is_all;
     mci_engine_unlock();
     return err;
@@ -359,6 +398,8 @@ mcomm_err_t mcomm_testany(size_t count, mcomm_request_t *requests, size_t *index
         entry_take(requests, index, status_p, &err);
     else if (active == 0)
         empty_status(status_p);
+    else
+        err = list_stalled(count, requests);
     *index_p = index;
     *done_p = index != MCOMM_INDEX_NONE || active == 0;
     mci_engine_unlock();

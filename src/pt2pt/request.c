@@ -28,6 +28,13 @@ static void recv_completed(struct mci_recv *op)
     mci_request_complete(&req->base, op->status.error);
 }
 
+static void recv_stalled(struct mci_recv *op)
+{
+    struct mci_pt2pt_request *req = op->arg;
+
+    mci_request_stall(&req->base, MCOMM_ERR_PROC_FAILED_PENDING);
+}
+
 static void null_completed(struct mci_pt2pt_request *req)
 {
     if (!req->is_send) {
@@ -54,7 +61,7 @@ static mcomm_err_t request_start(struct mci_request *base)
                            req->tag, req->flags);
     } else {
         req->recv.done = recv_completed;
-        req->recv.stalled = NULL;
+        req->recv.stalled = recv_stalled;
         req->recv.arg = req;
         if (req->iov != NULL)
             mci_recv_startv(&req->recv, base->comm, MCI_CTX_USER, req->iov, req->iov_count,
