@@ -19,12 +19,13 @@
 #include "rail/rail_priv.h"
 
 #define MCI_SHM_SLOTS 64u
-#define MCI_SHM_SLOT_ACK 16u     /* the receiver acknowledges every so many slots */
-#define MCI_SHM_ALIGN 64u        /* payloads begin at such positions of the ring */
-#define MCI_SHM_UNIT 4096u       /* one flag per so many bytes of ring */
-#define MCI_SHM_FLAG_STRIDE 128u /* bytes from flag to flag: adjacent lines are fetched in pairs   \
-                                  */
-#define MCI_SHM_SMALL 4096u      /* payloads up to this are in the ring before their slot is seen */
+#define MCI_SHM_SLOT_ACK 16u /* the receiver acknowledges every so many slots */
+#define MCI_SHM_ALIGN 64u    /* payloads begin at such positions of the ring */
+#define MCI_SHM_UNIT 4096u   /* one flag per so many bytes of ring */
+#define MCI_SHM_FLAG_STRIDE                                                                        \
+    128u                    /* bytes from flag to flag: adjacent lines are fetched in pairs        \
+                             */
+#define MCI_SHM_SMALL 4096u /* payloads up to this are in the ring before their slot is seen */
 #define MCI_SHM_PIECE_MAX 32768u
 #define MCI_SHM_WRAP 65536u /* the ring's start is mapped again behind its end */
 #define MCI_SHM_RING_MIN 131072u

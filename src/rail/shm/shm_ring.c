@@ -15,7 +15,7 @@
 #define PIECE_NEAR 16384u
 #define PIECE_FAR 32768u
 #define SLICES_PER_POLL 2
-#define NT_MIN 2048u /* smaller whole payloads are stored through the caches in any mode */
+#define NT_MIN 256u /* smaller whole payloads are stored through the caches in any mode */
 
 enum sent {
     SENT_NOT,  /* no room: nothing happened */
