@@ -381,8 +381,11 @@ void mci_comms_peer_failed(struct mci_peer *peer)
     MCI_LIST_FOREACH (node, &comms.all) {
         struct mci_comm *comm = mci_container_of(node, struct mci_comm, link);
 
-        if (mci_comm_rank_of(comm, peer) >= 0)
-            comm->failed_count++;
+        if (mci_comm_rank_of(comm, peer) < 0)
+            continue;
+        comm->failed_count++;
+        if (mci_core_exchange.interrupt != NULL)
+            mci_core_exchange.interrupt(comm);
     }
     mci_wake_self();
 }

@@ -106,6 +106,8 @@ struct mci_core_exchange {
     /* Exactly nbytes are expected; another size is MCOMM_ERR_MISMATCH. */
     mcomm_err_t (*recv)(struct mci_comm *comm, enum mci_ctx_space space, int source, int tag,
                         void *buf, size_t nbytes, int timeout_ms);
+    /* The receives that are waiting in MCI_CTX_CORE of comm return PROC_FAILED. */
+    void (*interrupt)(struct mci_comm *comm);
 };
 extern struct mci_core_exchange mci_core_exchange;
 

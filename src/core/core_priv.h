@@ -68,6 +68,9 @@ struct mci_tree {
 mcomm_err_t mci_tree_allgather(struct mci_tree *tree, mcomm_err_t err, const void *mine, void *all,
                                size_t nbytes);
 mcomm_err_t mci_tree_bcast(struct mci_tree *tree, mcomm_err_t err, void *buf, size_t nbytes);
+/* Frame handler of MCI_AM_CORE_FAILED. */
+void mci_tree_on_death(struct mci_peer *from, const struct mci_frame *frame, const void *payload,
+                       struct mci_sink *sink);
 void mci_tree_begin(struct mci_tree *tree, struct mci_comm *comm, int root);
 
 /* ---- groups (group.c, group_set.c). lock: engine where peers' references change --------------- */

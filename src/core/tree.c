@@ -5,6 +5,10 @@
  * again, 2 ceil(log2 n) steps. Every message begins with the first error met in its part of the tree
  * and who caused it. A rank that meets an error goes on sending and receiving, so that all
  * members end, each with the error, wherever the dead one sat.
+ *
+ * In the core space all members take part, so a member that is known to be dead decides: nobody waits
+ * any more, and sends the error on. Who met the death itself tells all members: one that had got its
+ * result before, and is in the next call already, must not wait for others that gave up.
  */
 #include "config.h"
 
@@ -30,7 +34,8 @@ struct tree_run {
     struct mci_tree *tree;
     struct tree_msg *msg; /* room for all data; NULL: no memory */
     mcomm_err_t err;
-    int culprit; /* rank in comm, -1: this process */
+    int culprit;        /* rank in comm, -1: this process */
+    bool is_discoverer; /* met the death of culprit itself */
 };
 
 void mci_tree_begin(struct mci_tree *tree, struct mci_comm *comm, int root)
@@ -63,12 +68,64 @@ static int time_left_ms(const struct mci_tree *tree)
     return left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
+/* A death outranks all else: it makes the others' calls diverge. */
 static void run_fail(struct tree_run *run, mcomm_err_t err, int culprit)
 {
-    if (run->err != MCOMM_SUCCESS || err == MCOMM_SUCCESS)
+    if (err == MCOMM_SUCCESS ||
+        (run->err != MCOMM_SUCCESS &&
+         (run->err == MCOMM_ERR_PROC_FAILED || err != MCOMM_ERR_PROC_FAILED)))
         return;
     run->err = err;
     run->culprit = culprit;
+}
+
+/* An exchange with rank other returned err. */
+static void run_fail_own(struct tree_run *run, mcomm_err_t err, int other)
+{
+    const struct mci_comm *comm = run->tree->comm;
+    int dead = other;
+
+    if (err == MCOMM_SUCCESS)
+        return;
+    if (err == MCOMM_ERR_PROC_FAILED && !mci_peer_is_failed(mci_comm_peer(comm, other)))
+        dead = mci_comm_first_failed(comm); /* we were interrupted */
+    run_fail(run, err, dead >= 0 ? dead : other);
+    run->is_discoverer = run->is_discoverer || err == MCOMM_ERR_PROC_FAILED;
+}
+
+/* A member is known to be dead: there is nothing to wait for. */
+static bool run_is_hopeless(struct tree_run *run)
+{
+    const struct mci_tree *tree = run->tree;
+    int dead;
+
+    if (tree->space != MCI_CTX_CORE || tree->comm->failed_count == 0)
+        return false;
+    dead = mci_comm_first_failed(tree->comm);
+    run_fail(run, MCOMM_ERR_PROC_FAILED, dead);
+    return true;
+}
+
+/* Tell every member that the process is dead; it looks for itself. */
+static void death_tell(const struct mci_comm *comm, const struct mci_peer *dead)
+{
+    for (int i = 0; i < comm->size; i++) {
+        struct mci_frame frame = {.am = MCI_AM_CORE_FAILED, .w0 = dead->proc_id};
+        struct mci_peer *peer = mci_comm_peer(comm, i);
+
+        if (i != comm->rank && !mci_peer_is_failed(peer))
+            mci_peer_send(peer, &frame, NULL, 0, NULL);
+    }
+}
+
+void mci_tree_on_death(struct mci_peer *from, const struct mci_frame *frame, const void *payload,
+                       struct mci_sink *sink)
+{
+    struct mci_peer *peer = mci_peer_find(frame->w0);
+
+    (void)from, (void)payload, (void)sink;
+    if (peer != NULL)
+        mci_peer_watch(peer);
 }
 
 static void run_send(struct tree_run *run, int to, size_t nbytes)
@@ -86,7 +143,7 @@ static void run_send(struct tree_run *run, int to, size_t nbytes)
     msg->rank = run->culprit < 0 ? tree->comm->rank : run->culprit;
     err = mci_core_exchange.send(tree->comm, tree->space, dest, tree->tag, msg,
                                  sizeof(*msg) + nbytes, time_left_ms(tree));
-    run_fail(run, err, dest);
+    run_fail_own(run, err, dest);
 }
 
 /* false: an error; the bytes of the message are not to be used. */
@@ -96,12 +153,12 @@ static bool run_recv(struct tree_run *run, int from, size_t nbytes)
     int source = member_rank(tree, from);
     mcomm_err_t err;
 
-    if (run->msg == NULL)
+    if (run->msg == NULL || run_is_hopeless(run))
         return false;
     mci_peer_watch(mci_comm_peer(tree->comm, source));
     err = mci_core_exchange.recv(tree->comm, tree->space, source, tree->tag, run->msg,
                                  sizeof(*run->msg) + nbytes, time_left_ms(tree));
-    run_fail(run, err, source);
+    run_fail_own(run, err, source);
     if (err != MCOMM_SUCCESS)
         return false;
     run_fail(run, (mcomm_err_t)run->msg->err, run->msg->rank);
@@ -162,6 +219,7 @@ static mcomm_err_t run_begin(struct tree_run *run, struct mci_tree *tree, mcomm_
     run->tree = tree;
     run->err = err;
     run->culprit = -1;
+    run->is_discoverer = false;
     run->msg = NULL;
     if (tree->size == 1)
         return MCOMM_SUCCESS;
@@ -183,6 +241,8 @@ static mcomm_err_t run_end(struct tree_run *run)
         comm->group == NULL)
         return run->err;
     peer = mci_comm_peer(comm, run->culprit);
+    if (run->is_discoverer && run->err == MCOMM_ERR_PROC_FAILED)
+        death_tell(comm, peer);
     if (run->err == MCOMM_ERR_PROC_FAILED)
         return mci_err_set(run->err, "rank %d of %s failed: %s", run->culprit, mci_comm_text(comm),
                            mci_peer_is_failed(peer) ? mci_peer_reason(peer) : "another rank says so");

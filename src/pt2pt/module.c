@@ -32,6 +32,21 @@ static mcomm_err_t exchange_recv(struct mci_comm *comm, enum mci_ctx_space space
     return err;
 }
 
+static bool is_core_receive(struct mci_recv *op, void *arg)
+{
+    (void)arg;
+    return op->space == MCI_CTX_CORE;
+}
+
+static void exchange_interrupt(struct mci_comm *comm)
+{
+    struct mci_list ops;
+
+    mci_list_init(&ops);
+    mci_match_extract(comm->match, is_core_receive, NULL, &ops);
+    mci_pt2pt_fail_list(&ops, MCOMM_ERR_PROC_FAILED);
+}
+
 static mcomm_err_t pt2pt_start(void)
 {
     mcomm_err_t err = mci_context_start();
@@ -52,6 +67,7 @@ static mcomm_err_t pt2pt_start(void)
     mci_comm_on_gone(mci_context_on_gone);
     mci_core_exchange.send = exchange_send;
     mci_core_exchange.recv = exchange_recv;
+    mci_core_exchange.interrupt = exchange_interrupt;
     mci_watch_start();
     mci_pt2pt.is_up = true;
     return MCOMM_SUCCESS;

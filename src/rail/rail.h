@@ -43,6 +43,7 @@ enum mci_am {
     MCI_AM_RMA_SYNC,
     MCI_AM_RMA_8,
     MCI_AM_COLL_POISON, /* a member gave up a collective: the others must not wait for it */
+    MCI_AM_CORE_FAILED, /* w0 names a process that failed: look for yourself */
     MCI_AM_MAX = 32
 };
 
