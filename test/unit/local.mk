@@ -26,3 +26,9 @@ EXTRA_DIST += %D%/rail_pair.h
 UNIT_TESTS += %D%/test_rail_tcp %D%/test_rail_tcp_fuzz
 %C%_test_rail_tcp_LDADD = $(UNIT_LDADD)
 %C%_test_rail_tcp_fuzz_LDADD = $(UNIT_LDADD)
+
+# settings, core, topo
+UNIT_TESTS += %D%/test_base_settings %D%/test_core_objects %D%/test_topo
+%C%_test_base_settings_LDADD = $(UNIT_LDADD)
+%C%_test_core_objects_LDADD = $(UNIT_LDADD)
+%C%_test_topo_LDADD = $(UNIT_LDADD)
