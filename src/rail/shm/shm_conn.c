@@ -162,8 +162,8 @@ static inline bool conn_has_input(const struct mci_shm_conn *conn)
 {
     const struct mci_shm_slot *slot = &conn->rx_slots[conn->rx_seq % MCI_SHM_SLOTS];
 
-    /* One of 64 slots is looked at by recv itself, which times the look. */
-    return conn->rx_left > 0 || conn->rx_seq % MCI_SHM_SLOTS == 0 ||
+    /* A timed slot is looked at by recv itself. */
+    return conn->rx_left > 0 || mci_shm_slot_is_timed(conn) ||
            atomic_load_explicit(&slot->seq, memory_order_acquire) == conn->rx_seq + 1;
 }
 

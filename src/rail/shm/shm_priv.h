@@ -19,9 +19,11 @@
 #include "rail/rail_priv.h"
 
 #define MCI_SHM_SLOTS 64u
-#define MCI_SHM_SLOT_ACK 16u /* the receiver acknowledges every so many slots */
-#define MCI_SHM_ALIGN 64u    /* payloads begin at such positions of the ring */
-#define MCI_SHM_UNIT 4096u   /* one flag per so many bytes of ring */
+#define MCI_SHM_SLOT_ACK 16u   /* the receiver acknowledges every so many slots */
+#define MCI_SHM_SLOT_TIMED 32u /* the slot of which the arrival is timed */
+#define MCI_SHM_LOOKS_MAX 256u /* but not for ever: an idle connection costs one load a poll */
+#define MCI_SHM_ALIGN 64u      /* payloads begin at such positions of the ring */
+#define MCI_SHM_UNIT 4096u     /* one flag per so many bytes of ring */
 #define MCI_SHM_FLAG_STRIDE                                                                        \
     128u                    /* bytes from flag to flag: adjacent lines are fetched in pairs        \
                              */
@@ -196,8 +198,9 @@ struct mci_shm_conn {
     uint32_t rx_how;
     size_t rx_left;
     bool rx_is_slice;
-    bool rx_is_first; /* piece of this payload */
-    uint32_t rx_miss; /* running average of the flag's miss, 1/16 ns */
+    bool rx_is_first;  /* piece of this payload */
+    uint32_t rx_looks; /* timed ones at the slot that comes */
+    uint32_t rx_miss;  /* running average of the flag's miss, 1/16 ns */
     /* the connection */
     enum mci_shm_state state;
     bool is_connector;
@@ -263,6 +266,12 @@ void mci_shm_outop_slice_sent(struct mci_shm_conn *conn);
 int mci_shm_outop_finish(struct mci_shm_conn *conn);
 /* Complete all with err; forget the half-sent copy of a closed one. */
 void mci_shm_outop_abort(struct mci_shm_conn *conn, mcomm_err_t err);
+
+/* Is the slot that comes next one whose arrival is timed? */
+static inline bool mci_shm_slot_is_timed(const struct mci_shm_conn *conn)
+{
+    return conn->rx_seq % MCI_SHM_SLOTS == MCI_SHM_SLOT_TIMED && conn->rx_looks < MCI_SHM_LOOKS_MAX;
+}
 
 /* ---- shm_recv.c
  * ----------------------------------------------------------------------------------- */

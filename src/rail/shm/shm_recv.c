@@ -199,10 +199,12 @@ static inline struct mci_shm_slot *slot_ready(struct mci_shm_conn *conn)
     uint32_t seq;
     uint64_t ticks;
 
-    if (mci_unlikely(conn->rx_seq % MCI_SHM_SLOTS == 0)) {
+    if (mci_unlikely(mci_shm_slot_is_timed(conn))) {
         TIMED_LOAD(seq, &slot->seq, ticks);
+        conn->rx_looks++;
         if (seq != conn->rx_seq + 1)
             return NULL;
+        conn->rx_looks = 0;
         miss_sample(conn, ticks);
         return slot;
     }

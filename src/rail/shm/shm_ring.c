@@ -11,7 +11,9 @@
 #include "base/log.h"
 #include "rail/shm/shm_priv.h"
 
-#define PIECE_FIRST 4096u
+#define WHOLE_NEAR 2048u /* longer payloads are faster in pieces */
+#define PIECE_FIRST_NEAR 2048u
+#define PIECE_FIRST_FAR 4096u
 #define PIECE_NEAR 16384u
 #define PIECE_FAR 32768u
 #define SLICES_PER_POLL 2
@@ -178,7 +180,7 @@ bool mci_shm_stream_begin(struct mci_shm_conn *conn, const struct mci_frame *fra
     conn->tx_how = ring_prepare(conn, lines_up(frame->nbytes)) ? MCI_SHM_STREAM : MCI_SHM_CHUNKS;
     conn->tx_left = frame->nbytes;
     if (is_first)
-        conn->tx_piece = PIECE_FIRST;
+        conn->tx_piece = peer_is_near(conn) ? PIECE_FIRST_NEAR : PIECE_FIRST_FAR;
     conn->tx_is_busy = true;
     slot_publish_long(conn, frame, offset, conn->tx_how);
     return true;
@@ -245,7 +247,8 @@ static enum sent frame_try(struct mci_shm_conn *conn, const struct mci_frame *fr
         slot_send(conn, frame, iov, iov_count);
         return SENT_ALL;
     }
-    if (nbytes <= MCI_SHM_SMALL && ring_prepare(conn, lines_up(nbytes)))
+    if (nbytes <= (peer_is_near(conn) ? WHOLE_NEAR : MCI_SHM_SMALL) &&
+        ring_prepare(conn, lines_up(nbytes)))
         return small_send(conn, frame, iov, iov_count, nbytes);
     mci_iov_seek(&conn->tx_cursor, iov, iov_count, 0);
     if (!mci_shm_stream_begin(conn, frame, 0, true))

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,9 +41,15 @@ static size_t file_nbytes(size_t ring_nbytes)
 
 int mci_shm_memfd(const char *name, size_t nbytes)
 {
-    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    int saved;
+    struct rlimit limit;
+    int fd, saved;
 
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        nbytes > limit.rlim_cur) {
+        errno = EFBIG; /* the kernel would send SIGXFSZ */
+        return -1;
+    }
+    fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -1;
     if (ftruncate(fd, (off_t)nbytes) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
