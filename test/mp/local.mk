@@ -34,3 +34,11 @@ MP_CASES += %D%/pt2pt_random.mp %D%/pt2pt_calls.mp
 
 # the tcp rail under the layers above it
 MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
+MP_PROGS += %D%/rma_sync
+MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_lock_death3.mp \
+	%D%/rma_lock_death4.mp %D%/rma_pscw.mp %D%/rma_signal.mp %D%/rma_signal_user.mp \
+	%D%/rma_signal_death2.mp %D%/rma_signal_death3.mp %D%/rma_signal_death4.mp \
+	%D%/rma_passive.mp %D%/rma_passive_user.mp %D%/rma_death2.mp %D%/rma_death3.mp \
+	%D%/rma_death4.mp %D%/rma_death_user2.mp %D%/rma_death_user3.mp %D%/rma_death_user4.mp \
+	%D%/rma_stopped.mp %D%/rma_stopped_user.mp %D%/rma_applied.mp %D%/rma_applied_user.mp \
+	%D%/rma_attach.mp %D%/rma_again.mp %D%/rma_again_user.mp
