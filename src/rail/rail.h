@@ -222,6 +222,13 @@ mcomm_err_t mci_peer_cma_read(struct mci_peer *peer, void *local, uint64_t remot
 mcomm_err_t mci_peer_cma_write(struct mci_peer *peer, const void *local, uint64_t remote,
                                size_t nbytes);
 
+/*
+ * The peer may be computing: have its monitor thread look at what came over shared memory. Costs a
+ * system call here and a thread switch there; no effect on peers of other rails, whose monitor wakes by
+ * itself.
+ */
+void mci_peer_kick(struct mci_peer *peer);
+
 /* Shared memory of the library that local peers may map. */
 struct mci_region {
     uint64_t id; /* unique in this process, never used again */

@@ -152,9 +152,14 @@ mcomm_err_t mci_rma_req_new(struct mci_win *win, struct rma_req **req_p, mcomm_r
 /* Blocking form: the record is gone when this returns, whatever it returns. */
 mcomm_err_t mci_rma_op_wait(struct rma_op *op, bool *done, mcomm_err_t *result)
 {
-    mcomm_err_t err = mci_wait_flag(done, op->win->comm->timeout_ms);
+    const volatile bool *is_done = done; /* set by callbacks in other threads, under the lock */
+    struct rma_waiter w;
+    mcomm_err_t err = MCOMM_SUCCESS;
 
-    if (err == MCOMM_SUCCESS)
+    mci_rma_wait_begin(&w, op->win->targets[op->target].peer, op->win->comm->timeout_ms);
+    while (!*is_done && err == MCOMM_SUCCESS)
+        err = mci_rma_wait_step(&w);
+    if (*is_done)
         return *result;
     mci_rma_op_abort(op, err);
     return err;

@@ -37,17 +37,17 @@ static mcomm_err_t ask_ack(struct mci_win *win, int target, struct rma_path *pat
 /* Waits until no more than two marks are under way without acknowledgement. */
 static mcomm_err_t make_room(struct mci_win *win, int target, struct rma_path *path, size_t nbytes)
 {
-    struct mci_waiter w;
+    struct rma_waiter w;
     mcomm_err_t err = MCOMM_SUCCESS;
 
     path->since_mark += nbytes + 256;
     if (path->since_mark <= RMA_MARK_NBYTES && path->op_count < RMA_OPS_MAX)
         return MCOMM_SUCCESS;
     err = ask_ack(win, target, path);
-    mci_wait_begin(&w, win->comm->timeout_ms);
+    mci_rma_wait_begin(&w, path->peer, win->comm->timeout_ms);
     while (err == MCOMM_SUCCESS &&
            ((int32_t)(path->acked - path->mark) < 0 || path->op_count >= RMA_OPS_MAX))
-        err = mci_wait_step(&w);
+        err = mci_rma_wait_step(&w);
     path->mark = path->issued;
     path->since_mark = 0;
     if (err == MCOMM_SUCCESS && atomic_load(&win->targets[target].is_dead))

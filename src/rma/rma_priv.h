@@ -72,7 +72,9 @@ struct rma_signal {
  */
 struct rma_ctl {
     _Atomic uint64_t exclusive; /* rank + 1 of the holder or of who waits for the sharers to go */
-    char pad[56];
+    char pad1[56];
+    _Atomic uint32_t waiters; /* threads of the owner that wait for a signal: ring its bell */
+    char pad2[60];
     _Atomic uint32_t shared[]; /* of each rank: holds a shared lock */
 };
 
@@ -91,7 +93,9 @@ struct rma_path { /* made on first use other than through the map */
     size_t since_mark;
     uint32_t op_count;
     struct mci_list ops;
-    mcomm_err_t err; /* first one since the last completion call */
+    struct mci_peer *peer;
+    struct mci_list kick_link; /* something is under way to a peer that may be computing */
+    mcomm_err_t err;           /* first one since the last completion call */
 };
 
 struct rma_target {      /* 64 bytes a member */
@@ -262,6 +266,20 @@ mcomm_err_t mci_rma_detach(struct mci_win *win, const void *base);
 mcomm_err_t mci_rma_signal_start(void);
 void mci_rma_signal_stop(void);
 
+/* ---- kick.c: peers of this node that serve from a monitor thread. lock: engine ---- */
+struct rma_waiter {
+    struct mci_waiter inner;
+    struct mci_peer *peer;
+    int timeout_ms;
+    int64_t deadline_ns, kick_ns, interval_ns;
+};
+void mci_rma_kick_start(void);
+void mci_rma_kick_stop(void);
+void mci_rma_kick_later(struct rma_path *path); /* again and again until nothing is under way */
+/* As mci_wait_begin() and mci_wait_step(), for an answer of peer. */
+void mci_rma_wait_begin(struct rma_waiter *w, struct mci_peer *peer, int timeout_ms);
+mcomm_err_t mci_rma_wait_step(struct rma_waiter *w);
+
 /* ---- checks at the origin, from the exchanged facts ---- */
 mcomm_err_t mci_rma_check_failed(const struct mci_win *win, int target, uint64_t disp,
                                  size_t nbytes, unsigned need); /* finds the reason and its text */
@@ -291,9 +309,14 @@ static inline char *rma_map(const struct rma_target *t)
     return atomic_load_explicit(&t->map, memory_order_acquire);
 }
 
+/* Something is under way to target. lock: engine */
 static inline void rma_busy(struct mci_win *win, int target)
 {
-    atomic_store_explicit(&win->targets[target].is_busy, true, memory_order_relaxed);
+    struct rma_target *t = &win->targets[target];
+
+    atomic_store_explicit(&t->is_busy, true, memory_order_relaxed);
+    if (t->peer->bell != NULL)
+        mci_rma_kick_later(t->path);
 }
 
 #endif

@@ -67,14 +67,23 @@ void mci_rma_signal_stop(void)
 }
 
 /* ---- put with signal ---- */
+/*
+ * The signal's store was a full fence, and so is the waiter's increment: one sees the other. The
+ * lock keeps the doorbell's page from going away.
+ */
 static void ring(struct mci_win *win, int target)
 {
-    struct mci_doorbell *bell = win->targets[target].peer->bell;
+    struct rma_target *t = &win->targets[target];
+    struct rma_ctl *ctl = target == win->rank ? win->ctl : t->path->ctl;
 
+    if (__builtin_expect(atomic_load(&ctl->waiters) == 0, 1))
+        return;
+    mci_engine_lock();
     if (target == win->rank)
         mci_wake_self();
-    else if (bell != NULL)
-        mci_doorbell_ring(bell);
+    else if (t->peer->bell != NULL)
+        mci_doorbell_ring(t->peer->bell);
+    mci_engine_unlock();
 }
 
 static mcomm_err_t remote_put_signal(struct mci_win *win, const void *buf, size_t nbytes,
@@ -211,7 +220,9 @@ mcomm_err_t mci_rma_wait_signal(struct mci_win *win, uint64_t signal_disp, mcomm
     if (!is_satisfied(&waiting, &seen)) {
         mci_engine_lock();
         mci_list_push(&waitings, &waiting.link);
+        atomic_fetch_add(&win->ctl->waiters, 1);
         err = wait_loop(win, &waiting, timeout_ms, &seen);
+        atomic_fetch_sub(&win->ctl->waiters, 1);
         mci_list_remove(&waiting.link);
         mci_engine_unlock();
     }

@@ -50,17 +50,17 @@ static mcomm_err_t target_flush(struct mci_win *win, int target, bool is_local)
     struct rma_path *path = t->path;
     uint64_t seq = win->op_seq;
     uint32_t issued = path->issued;
-    struct mci_waiter w;
+    struct rma_waiter w;
     mcomm_err_t err = MCOMM_SUCCESS;
 
     if (!is_local && path->asked != issued && path->acked != issued) {
         path->asked = issued;
         err = mci_rma_sync_send(t->peer, RMA_SYNC_FLUSH, issued, t->key, win->key);
     }
-    mci_wait_begin(&w, win->comm->timeout_ms);
+    mci_rma_wait_begin(&w, t->peer, win->comm->timeout_ms);
     while (err == MCOMM_SUCCESS &&
            (has_ops_before(path, seq) || (!is_local && (int32_t)(path->acked - issued) < 0)))
-        err = mci_wait_step(&w);
+        err = mci_rma_wait_step(&w);
     if (err != MCOMM_SUCCESS) {
         abort_ops(path, err);
         if (path->err == MCOMM_SUCCESS)

@@ -97,6 +97,8 @@ static void win_release(struct mci_win *win)
     for (int i = 0; win->targets != NULL && i < win->size; i++) {
         struct rma_path *path = win->targets[i].path;
 
+        if (path != NULL)
+            mci_list_remove(&path->kick_link);
         if (path != NULL && path->region != NULL)
             mci_region_unmap(path->region, path->region_nbytes);
         mci_mem_free(path);
@@ -288,8 +290,11 @@ struct rma_path *mci_rma_path_get(struct mci_win *win, int target)
 
     if (t->path == NULL) {
         t->path = mci_mem_zalloc(sizeof(*t->path));
-        if (t->path != NULL)
+        if (t->path != NULL) {
             mci_list_init(&t->path->ops);
+            mci_list_init(&t->path->kick_link);
+            t->path->peer = t->peer;
+        }
     }
     return t->path;
 }

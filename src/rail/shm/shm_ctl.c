@@ -83,6 +83,18 @@ mcomm_err_t mci_shm_ctl_send(struct mci_shm_conn *conn, enum mci_shm_ctl_type ty
     return mci_err_sys(MCOMM_ERR_SYS, errno, "sending control message %d to a local process", type);
 }
 
+/* Not queued: a peer whose socket is full has kicks enough. */
+void mci_peer_kick(struct mci_peer *peer)
+{
+    struct mci_shm_ctl msg = {.magic = MCI_SHM_MAGIC, .type = MCI_SHM_CTL_KICK};
+    struct mci_shm_conn *conn = peer->conn;
+
+    if (peer->state != MCI_PEER_READY || peer->ops != &mci_rail_shm_ops || conn->sock.fd < 0)
+        return;
+    if (mci_list_is_empty(&conn->out))
+        message_send(conn->sock.fd, &msg, NULL, 0);
+}
+
 mcomm_err_t mci_shm_ctl_flush(struct mci_shm_conn *conn)
 {
     while (!mci_list_is_empty(&conn->out)) {

@@ -8,6 +8,8 @@
  */
 #include "config.h"
 
+#include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/hash.h"
@@ -27,6 +29,7 @@
 
 #define RETRY_NS 2000000 /* the listener's queue was full */
 #define BACKLOG 256
+#define KICK_IDLE_NS 20000
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
@@ -103,8 +106,13 @@ static void conn_dead(struct mci_shm_conn *conn, bool has_left, const char *reas
 
 static void process_ended(struct mci_loop_fd *handle, uint32_t events)
 {
+    struct mci_shm_conn *conn = handle->arg;
+
     (void)events;
-    conn_dead(handle->arg, false, "the process has died");
+    if (conn->state == MCI_SHM_YIELDED) /* its own connection will not come any more */
+        conn_unreachable(conn, "the process has died");
+    else
+        conn_dead(conn, false, "the process has died");
 }
 
 /* Field 22 of /proc/PID/stat; the name in field 2 may hold spaces and brackets. */
@@ -252,7 +260,21 @@ static void refuse_received(struct mci_shm_conn *conn)
         return;
     }
     mci_loop_fd_del(&conn->sock); /* peer.c's deadline covers the wait for the other connection */
+    mci_shm_watch_process(conn);
     mci_shm_conn_move(conn, MCI_SHM_YIELDED);
+}
+
+/* In the monitor thread: until nothing has come for a moment, or somebody else wants to poll. */
+static void kicked(void)
+{
+    int64_t idle_since = mci_clock_ns();
+
+    do {
+        if (mci_shm_poll(NULL) > 0)
+            idle_since = mci_clock_ns();
+        else
+            mci_cpu_pause();
+    } while (!mci_engine_is_contended() && mci_clock_ns() - idle_since < KICK_IDLE_NS);
 }
 
 static void ready_received(struct mci_shm_conn *conn)
@@ -265,6 +287,8 @@ static void ready_received(struct mci_shm_conn *conn)
         mci_shm_region_asked(conn, msg.arg[0], msg.arg[1]);
     else if (msg.type == MCI_SHM_CTL_REGION)
         mci_shm_region_answered(conn, &msg, fd);
+    else if (msg.type == MCI_SHM_CTL_KICK)
+        kicked();
     else if (fd >= 0)
         close(fd);
     if (msg.type == MCI_SHM_CTL_BYE)

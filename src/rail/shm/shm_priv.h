@@ -129,7 +129,8 @@ enum mci_shm_ctl_type {
     MCI_SHM_CTL_REFUSE,
     MCI_SHM_CTL_BYE,        /* it leaves in good order */
     MCI_SHM_CTL_REGION_ASK, /* id, cookie */
-    MCI_SHM_CTL_REGION      /* + region; id, cookie, nbytes (0: unknown) */
+    MCI_SHM_CTL_REGION,     /* + region; id, cookie, nbytes (0: unknown) */
+    MCI_SHM_CTL_KICK        /* the receiver's monitor thread polls */
 };
 #define MCI_SHM_CTL_FDS 2
 struct mci_shm_ctl {
