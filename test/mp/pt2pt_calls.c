@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * What each call of chapter 7 promises, between rank 0 and rank 1 (or a rank and itself): synchronous
- * sends, probes, matched messages, cancel, persistent requests, lists, truncation, nobody, bad arguments.
+ * What each call of chapter 7 promises, between rank 0 and rank 1 (or a rank and itself):
+ * synchronous sends, probes, matched messages, cancel, persistent requests, lists, truncation,
+ * nobody, bad arguments.
  */
 #include "pt2pt_check.h"
 
@@ -15,17 +16,17 @@ static unsigned char *big, *room;
 /* Both sides have come here. */
 static void pair_meet(void)
 {
-    if (other != test_rank)
+    if (other != mp_rank)
         OK(mcomm_sendrecv(NULL, 0, other, 999, NULL, 0, other, 999, WORLD, NULL));
 }
 
 static int is_first(void)
 {
-    return test_rank % 2 == 0;
+    return mp_rank % 2 == 0;
 }
 static int is_second(void)
 {
-    return test_rank % 2 == 1 || other == test_rank;
+    return mp_rank % 2 == 1 || other == mp_rank;
 }
 
 static int test_now(mcomm_request_t *req)
@@ -53,7 +54,7 @@ static void ssend_waits_for_the_match(size_t nbytes)
     }
     OK(mcomm_wait(&req, MCOMM_FOREVER, NULL));
     pair_meet();
-    if (other == test_rank)
+    if (other == mp_rank)
         return;
     if (is_first())
         OK(mcomm_ssend(big, nbytes, other, 2, WORLD));
@@ -162,7 +163,7 @@ static void truncation_is_this_receive_only(size_t sent, size_t want, int how)
         CHECK(guard_is_whole(room + want, LARGE - want));
     }
     OK(mcomm_wait(&req, MCOMM_FOREVER, NULL)); /* the sender's part went well */
-    for (int i = 0; i < 10 && other != test_rank; i++) {
+    for (int i = 0; i < 10 && other != mp_rank; i++) {
         int value = i, got = -1;
 
         OK(mcomm_sendrecv(&value, sizeof(value), other, 12, &got, sizeof(got), other, 12, WORLD,
@@ -290,10 +291,10 @@ static void bad_arguments_are_named(void)
 
     EXPECT(MCOMM_ERR_COMM, mcomm_send(&value, 4, 0, 0, MCOMM_COMM_NULL));
     EXPECT(MCOMM_ERR_COMM, mcomm_send(&value, 4, 0, 0, junk));
-    EXPECT(MCOMM_ERR_RANK, mcomm_send(&value, 4, test_size, 0, WORLD));
+    EXPECT(MCOMM_ERR_RANK, mcomm_send(&value, 4, mp_size, 0, WORLD));
     CHECK(text_has("dest"));
     EXPECT(MCOMM_ERR_RANK, mcomm_send(&value, 4, MCOMM_ANY_SOURCE, 0, WORLD));
-    EXPECT(MCOMM_ERR_RANK, mcomm_recv(&value, 4, test_size, 0, WORLD, NULL));
+    EXPECT(MCOMM_ERR_RANK, mcomm_recv(&value, 4, mp_size, 0, WORLD, NULL));
     CHECK(text_has("source"));
     EXPECT(MCOMM_ERR_RANK, mcomm_recv(&value, 4, -3, 0, WORLD, NULL));
     EXPECT(MCOMM_ERR_TAG, mcomm_send(&value, 4, 0, -1, WORLD));
@@ -361,13 +362,13 @@ int main(void)
 {
     static const size_t sizes[] = {0, 8, 36, 1001, 16000, 65536, LARGE - 1, LARGE};
 
-    test_begin();
+    mp_init();
     big = malloc(2 * LARGE);
     room = malloc(2 * LARGE);
     CHECK(big != NULL && room != NULL);
-    other = test_rank ^ 1;
-    if (other >= test_size)
-        other = test_rank;
+    other = mp_rank ^ 1;
+    if (other >= mp_size)
+        other = mp_rank;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         ssend_waits_for_the_match(sizes[i]);
         probes_see_and_keep(sizes[i]);

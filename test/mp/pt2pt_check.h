@@ -1,51 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* What the pt2pt tests share: checks that name the place and the rank, random numbers, patterns. */
+/* What the pt2pt tests share: random numbers, patterns, guard bytes, a meeting by messages alone.
+ */
 #ifndef TEST_MP_PT2PT_CHECK_H
 #define TEST_MP_PT2PT_CHECK_H
 
-#include "mooncake_comm.h"
+#include "mp.h"
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static int test_rank = -1, test_size;
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "rank %d: %s:%d: not true: %s; last error: %s\n", test_rank, __FILE__, \
-                    __LINE__, #cond, mcomm_last_error());                                          \
-            _Exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-#define EXPECT(want, call)                                                                         \
-    do {                                                                                           \
-        mcomm_err_t got_ = (call);                                                                 \
-        if (got_ != (want)) {                                                                      \
-            fprintf(stderr, "rank %d: %s:%d: %s = %s, not %s; last error: %s\n", test_rank,        \
-                    __FILE__, __LINE__, #call, mcomm_err_name(got_), mcomm_err_name(want),         \
-                    mcomm_last_error());                                                           \
-            _Exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-#define OK(call) EXPECT(MCOMM_SUCCESS, call)
-
-static inline void test_begin(void)
-{
-    OK(mcomm_init(NULL));
-    OK(mcomm_comm_rank(MCOMM_COMM_WORLD, &test_rank));
-    OK(mcomm_comm_size(MCOMM_COMM_WORLD, &test_size));
-}
-
-/* Everybody has come here; messages only, so that it is good for pt2pt alone. Tag is the caller's. */
+/* Everybody has come here; messages only, so that it is good for pt2pt alone. Tag is the caller's.
+ */
 static inline void test_meet(int tag)
 {
-    for (int step = 1; step < test_size; step <<= 1) {
-        int to = (test_rank + step) % test_size, from = (test_rank - step + test_size) % test_size;
+    for (int step = 1; step < mp_size; step <<= 1) {
+        int to = (mp_rank + step) % mp_size, from = (mp_rank - step + mp_size) % mp_size;
 
         OK(mcomm_sendrecv(NULL, 0, to, tag, NULL, 0, from, tag, MCOMM_COMM_WORLD, NULL));
     }

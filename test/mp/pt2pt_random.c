@@ -25,7 +25,7 @@ static mcomm_status_t statuses[MESSAGES];
 
 static size_t draw_size(uint64_t *rng)
 {
-    static const size_t edges[] = {0,    1,     8,     35,    36,    37,     63,    64,     4096,
+    static const size_t edges[] = {0,    1,     8,     35,    36,    37,    63,    64,     4096,
                                    8192, 16383, 16384, 16385, 65535, 65536, 65537, 262144, 262145};
 
     switch (draw(rng, 8)) {
@@ -43,8 +43,8 @@ static size_t draw_size(uint64_t *rng)
 static void schedule_draw(uint64_t *rng)
 {
     for (int i = 0; i < MESSAGES; i++) {
-        all[i].src = (int)draw(rng, (uint32_t)test_size);
-        all[i].dest = (int)draw(rng, (uint32_t)test_size);
+        all[i].src = (int)draw(rng, (uint32_t)mp_size);
+        all[i].dest = (int)draw(rng, (uint32_t)mp_size);
         all[i].tag = draw(rng, 9) == 0 ? MCOMM_TAG_MAX : (int)draw(rng, TAGS);
         all[i].nbytes = draw_size(rng);
         all[i].how = draw(rng, 6);
@@ -93,7 +93,8 @@ static void send_one(uint64_t *rng, int i)
     }
 }
 
-/* Receives: which message comes is known only by (source, tag) and order, so all have room for the largest. */
+/* Receives: which message comes is known only by (source, tag) and order, so all have room for the
+ * largest. */
 struct receive {
     int message; /* by the oracle */
     size_t room;
@@ -109,7 +110,7 @@ static int receives_draw(uint64_t *rng)
     int count = 0, order[MESSAGES];
 
     for (int i = 0; i < MESSAGES; i++)
-        if (all[i].dest == test_rank)
+        if (all[i].dest == mp_rank)
             order[count++] = i;
     for (int i = count - 1; i > 0; i--) { /* keys in random order */
         int j = (int)draw(rng, (uint32_t)i + 1), tmp = order[i];
@@ -124,7 +125,7 @@ static int receives_draw(uint64_t *rng)
         int first = -1;
 
         for (int i = 0; i < MESSAGES; i++) {
-            if (all[i].dest != test_rank || all[i].src != key->src || all[i].tag != key->tag)
+            if (all[i].dest != mp_rank || all[i].src != key->src || all[i].tag != key->tag)
                 continue;
             if (all[i].nbytes > largest)
                 largest = all[i].nbytes;
@@ -163,12 +164,12 @@ static void receive_check(struct receive *r)
     CHECK(r->status.error == MCOMM_SUCCESS && r->status.cancelled == 0);
     CHECK(r->status.source == m->src && r->status.tag == m->tag);
     if (r->status.nbytes != m->nbytes)
-        fprintf(stderr, "rank %d: message %d: %zu bytes, not %zu\n", test_rank, r->message,
+        fprintf(stderr, "rank %d: message %d: %zu bytes, not %zu\n", mp_rank, r->message,
                 r->status.nbytes, m->nbytes);
     CHECK(r->status.nbytes == m->nbytes);
     wrong = pattern_wrong_at(r->buf, m->nbytes, (uint32_t)r->message);
     if (wrong != (size_t)-1)
-        fprintf(stderr, "rank %d: message %d of %zu bytes from %d: wrong at %zu\n", test_rank,
+        fprintf(stderr, "rank %d: message %d of %zu bytes from %d: wrong at %zu\n", mp_rank,
                 r->message, m->nbytes, m->src, wrong);
     CHECK(wrong == (size_t)-1);
     CHECK(guard_is_whole(r->buf + m->nbytes, r->room - m->nbytes + GUARD_BYTES));
@@ -177,7 +178,7 @@ static void receive_check(struct receive *r)
 
 static void round_exact(uint64_t seed)
 {
-    uint64_t rng = seed, own = seed + 1000u + (uint64_t)test_rank;
+    uint64_t rng = seed, own = seed + 1000u + (uint64_t)mp_rank;
     int count, posted = 0, sent = 0;
 
     schedule_draw(&rng);
@@ -187,7 +188,7 @@ static void round_exact(uint64_t seed)
         if (posted < count && (sent == MESSAGES || draw(&own, 3) == 0)) {
             receive_post(&own, &receives[posted++]);
         } else {
-            if (all[sent].src == test_rank)
+            if (all[sent].src == mp_rank)
                 send_one(&own, sent);
             sent++;
         }
@@ -209,7 +210,7 @@ static void round_exact(uint64_t seed)
 static void round_wild(uint64_t seed)
 {
     enum { EACH = 300 };
-    uint64_t rng = seed + 77u * (uint64_t)test_rank;
+    uint64_t rng = seed + 77u * (uint64_t)mp_rank;
     size_t room = 40000;
     mcomm_comm_t comm;
     unsigned char *out = malloc(room), *in = malloc(room);
@@ -218,7 +219,7 @@ static void round_wild(uint64_t seed)
     unsigned char *copies[EACH];
 
     OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm));
-    CHECK(out != NULL && in != NULL && test_size <= 64);
+    CHECK(out != NULL && in != NULL && mp_size <= 64);
     for (int i = 0; i < EACH; i++) {
         size_t nbytes = 8 + (draw(&rng, 4) == 0 ? draw(&rng, 39000) : draw(&rng, 300));
 
@@ -226,8 +227,7 @@ static void round_wild(uint64_t seed)
         CHECK(copies[i] != NULL);
         pattern_fill(copies[i], nbytes, (uint32_t)i);
         memcpy(copies[i], &i, sizeof(i));
-        OK(mcomm_isend(copies[i], nbytes, (test_rank + 1 + i) % test_size, i % 5, comm,
-                       &req[i]));
+        OK(mcomm_isend(copies[i], nbytes, (mp_rank + 1 + i) % mp_size, i % 5, comm, &req[i]));
     }
     for (int n = 0; n < EACH; n++) { /* every rank gets as many as it sends */
         mcomm_status_t st;
@@ -235,9 +235,9 @@ static void round_wild(uint64_t seed)
 
         OK(mcomm_recv(in, room, MCOMM_ANY_SOURCE, MCOMM_ANY_TAG, comm, &st));
         memcpy(&i, in, sizeof(i));
-        CHECK(st.source >= 0 && st.source < test_size && st.tag == i % 5);
-        expect = ((test_rank - st.source - 1) % test_size + test_size) % test_size;
-        expect += next[st.source]++ * test_size;
+        CHECK(st.source >= 0 && st.source < mp_size && st.tag == i % 5);
+        expect = ((mp_rank - st.source - 1) % mp_size + mp_size) % mp_size;
+        expect += next[st.source]++ * mp_size;
         CHECK(i == expect);
         memcpy(out, in, st.nbytes);
         pattern_fill(out, st.nbytes, (uint32_t)i);
@@ -254,14 +254,14 @@ static void round_wild(uint64_t seed)
 
 int main(void)
 {
-    test_begin();
+    mp_init();
     for (uint64_t round = 0; round < ROUNDS; round++) {
         uint64_t seed = 20261130u + round;
 
-        if (test_rank == 0)
+        if (mp_rank == 0)
             printf("seed %llu\n", (unsigned long long)seed);
         round_exact(seed);
-        if (300 % test_size == 0 || test_size == 1)
+        if (300 % mp_size == 0 || mp_size == 1)
             round_wild(seed);
     }
     OK(mcomm_finalize());
