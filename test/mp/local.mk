@@ -31,6 +31,13 @@ MP_CASES += %D%/rma_random_allocate.mp %D%/rma_random_create.mp %D%/rma_random_d
 MP_PROGS += %D%/pt2pt_random %D%/pt2pt_calls
 EXTRA_DIST += %D%/pt2pt_check.h
 MP_CASES += %D%/pt2pt_random.mp %D%/pt2pt_calls.mp
+MP_PROGS += %D%/pt2pt_flow %D%/pt2pt_threads %D%/pt2pt_death %D%/pt2pt_timeout
+%C%_pt2pt_threads_LDADD = $(LDADD) -lpthread
+MP_CASES += %D%/pt2pt_credit.mp %D%/pt2pt_many.mp %D%/pt2pt_probe.mp %D%/pt2pt_huge.mp \
+	%D%/pt2pt_threads.mp %D%/pt2pt_timeout.mp
+MP_CASES += %D%/pt2pt_death_recv.mp %D%/pt2pt_death_send.mp %D%/pt2pt_death_ssend.mp \
+	%D%/pt2pt_death_stream.mp %D%/pt2pt_death_waitany.mp %D%/pt2pt_death_any.mp \
+	%D%/pt2pt_death_before.mp %D%/pt2pt_death_sent.mp %D%/pt2pt_death_middle.mp
 
 # the tcp rail under the layers above it
 MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
@@ -42,10 +49,3 @@ MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_
 	%D%/rma_death4.mp %D%/rma_death_user2.mp %D%/rma_death_user3.mp %D%/rma_death_user4.mp \
 	%D%/rma_stopped.mp %D%/rma_stopped_user.mp %D%/rma_applied.mp %D%/rma_applied_user.mp \
 	%D%/rma_attach.mp %D%/rma_again.mp %D%/rma_again_user.mp
-MP_PROGS += %D%/pt2pt_flow %D%/pt2pt_threads %D%/pt2pt_death %D%/pt2pt_timeout
-%C%_pt2pt_threads_LDADD = $(LDADD) -lpthread
-MP_CASES += %D%/pt2pt_credit.mp %D%/pt2pt_many.mp %D%/pt2pt_probe.mp %D%/pt2pt_huge.mp \
-	%D%/pt2pt_threads.mp %D%/pt2pt_timeout.mp
-MP_CASES += %D%/pt2pt_death_recv.mp %D%/pt2pt_death_send.mp %D%/pt2pt_death_ssend.mp \
-	%D%/pt2pt_death_stream.mp %D%/pt2pt_death_waitany.mp %D%/pt2pt_death_any.mp \
-	%D%/pt2pt_death_before.mp %D%/pt2pt_death_sent.mp %D%/pt2pt_death_middle.mp
