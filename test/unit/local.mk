@@ -23,7 +23,8 @@ UNIT_TESTS += %D%/test_rail_shm_pair %D%/test_rail_shm_kill
 %C%_test_rail_shm_kill_LDADD = $(UNIT_LDADD)
 
 EXTRA_DIST += %D%/rail_pair.h
-UNIT_TESTS += %D%/test_rail_tcp %D%/test_rail_tcp_fuzz
+UNIT_TESTS += %D%/test_rail_tcp %D%/test_rail_tcp_connect %D%/test_rail_tcp_fuzz
+%C%_test_rail_tcp_connect_LDADD = $(UNIT_LDADD)
 %C%_test_rail_tcp_LDADD = $(UNIT_LDADD)
 %C%_test_rail_tcp_fuzz_LDADD = $(UNIT_LDADD)
 

@@ -4,7 +4,8 @@
  * Connecting to the addresses of a card. They are tried in order, those in a network of ours
  * first, the next one as soon as the one before has failed or is silent for STAGGER_NS, so that an
  * address that swallows packets holds up nobody (the idea is that of RFC 8305). The first connection
- * that the acceptor takes wins. peer.c ends the whole attempt after the setting connect_timeout.
+ * that the acceptor takes wins. A parked connection of the peer's is used when ours get nowhere, but
+ * only while no proof of ours is out: else both sides could settle on different connections. peer.c ends the whole attempt after the setting connect_timeout.
  */
 #include "config.h"
 
@@ -76,20 +77,40 @@ static void tries_make(struct mci_tcp_link *link, struct mci_tcp_connect *c)
     }
 }
 
-/* No attempt is under way and none is left. */
-static void give_up(struct mci_tcp_link *link)
+static struct mci_tcp_lane *lane_in_state(struct mci_tcp_link *link, enum mci_tcp_lane_state state)
 {
-    struct mci_tcp_connect *c = link->connect;
     struct mci_list *node;
-    char reason[160];
 
     MCI_LIST_FOREACH (node, &link->lanes) {
         struct mci_tcp_lane *lane = mci_container_of(node, struct mci_tcp_lane, node);
 
-        if (lane->state == MCI_TCP_LANE_PARKED) { /* the peer could connect to us, we could not */
-            mci_tcp_lane_accept(lane);
-            return;
-        }
+        if (lane->state == state)
+            return lane;
+    }
+    return NULL;
+}
+
+/* The acceptor cannot have taken any connection of ours yet. */
+static bool is_uncommitted(struct mci_tcp_link *link)
+{
+    struct mci_tcp_connect *c = link->connect;
+
+    for (int i = 0; i < c->count; i++)
+        if (c->tries[i].hs != NULL && mci_handshake_is_committed(c->tries[i].hs))
+            return false;
+    return lane_in_state(link, MCI_TCP_LANE_WAITING) == NULL;
+}
+
+/* No attempt is under way and none is left. */
+static void give_up(struct mci_tcp_link *link)
+{
+    struct mci_tcp_connect *c = link->connect;
+    struct mci_tcp_lane *parked = lane_in_state(link, MCI_TCP_LANE_PARKED);
+    char reason[160];
+
+    if (parked != NULL) { /* the peer could connect to us, we could not */
+        mci_tcp_lane_accept(parked);
+        return;
     }
     if (c->is_declined)
         return; /* its own connection will come, or the deadline */
@@ -198,9 +219,22 @@ static void try_next(struct mci_tcp_link *link)
 static void on_stagger(struct mci_loop_timer *timer)
 {
     struct mci_tcp_link *link = timer->arg;
+    struct mci_tcp_lane *parked = lane_in_state(link, MCI_TCP_LANE_PARKED);
 
+    if (parked != NULL && is_uncommitted(link)) {
+        mci_tcp_lane_accept(parked);
+        return;
+    }
     if (link->connect->next < link->connect->count)
         try_next(link);
+    else if (parked != NULL)
+        mci_loop_timer_set(timer, STAGGER_NS);
+}
+
+void mci_tcp_connect_parked(struct mci_tcp_link *link)
+{
+    if (link->connect != NULL)
+        mci_loop_timer_set(&link->connect->stagger, STAGGER_NS);
 }
 
 void mci_tcp_connect_start(struct mci_tcp_link *link)

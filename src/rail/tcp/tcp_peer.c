@@ -295,8 +295,12 @@ static void lane_take_in(struct mci_peer *peer, int fd)
         return;
     }
     lane = mci_tcp_lane_create(link, fd, MCI_TCP_LANE_PARKED);
-    if (lane != NULL && is_taken)
+    if (lane == NULL)
+        return;
+    if (is_taken)
         mci_tcp_lane_accept(lane);
+    else
+        mci_tcp_connect_parked(link);
 }
 
 void mci_tcp_admitted(void *arg, const struct mci_handshake_end *end)

@@ -143,9 +143,14 @@ void mci_tcp_linger_stop(int timeout_ms); /* wait until the last bytes have arri
 bool mci_tcp_hello_check(const struct mci_handshake_end *end);
 extern const struct mci_tcp_hello mci_tcp_hello;
 
+/* ---- tcp_reap.c ---- */
+void mci_tcp_reap_start(void);
+void mci_tcp_reap_stop(void);
+
 /* ---- tcp_connect.c ---- */
 void mci_tcp_connect_start(struct mci_tcp_link *link);
 void mci_tcp_connect_stop(struct mci_tcp_link *link); /* give up all attempts */
+void mci_tcp_connect_parked(struct mci_tcp_link *link); /* the peer's connection waits for use */
 /* A lane of ours was closed by the acceptor, or a parked one by its connector. */
 void mci_tcp_connect_refused(struct mci_tcp_link *link, bool was_ours);
 

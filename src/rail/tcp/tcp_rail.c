@@ -21,6 +21,7 @@ static struct mci_tcp_lane *lane_of(const struct mci_peer *peer)
 static mcomm_err_t tcp_start(struct mci_card *card)
 {
     size_t slice = mci_settings.slice / MCI_SLICE_UNIT * MCI_SLICE_UNIT;
+    mcomm_err_t err;
 
     if (slice < MCI_SLICE_UNIT)
         slice = MCI_SLICE_UNIT;
@@ -31,12 +32,16 @@ static mcomm_err_t tcp_start(struct mci_card *card)
     mci_pool_init(&mci_tcp.lanes, sizeof(struct mci_tcp_lane));
     mci_pool_init(&mci_tcp.outs, sizeof(struct mci_tcp_out));
     mci_random(&mci_tcp.next_generation, sizeof(mci_tcp.next_generation));
-    return mci_tcp_listen_start(card);
+    err = mci_tcp_listen_start(card);
+    if (err == MCOMM_SUCCESS)
+        mci_tcp_reap_start();
+    return err;
 }
 
 static void tcp_stop(void)
 {
     mci_tcp_listen_stop();
+    mci_tcp_reap_stop();
     mci_tcp_linger_stop(LINGER_MS);
     mci_map_fini(&mci_tcp.links);
     mci_map_fini(&mci_tcp.outs_by_generation);
