@@ -49,3 +49,8 @@ MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_
 	%D%/rma_death4.mp %D%/rma_death_user2.mp %D%/rma_death_user3.mp %D%/rma_death_user4.mp \
 	%D%/rma_stopped.mp %D%/rma_stopped_user.mp %D%/rma_applied.mp %D%/rma_applied_user.mp \
 	%D%/rma_attach.mp %D%/rma_again.mp %D%/rma_again_user.mp
+
+# kvobj
+MP_PROGS += %D%/kv
+MP_CASES += %D%/kv_random.mp %D%/kv_pressure.mp %D%/kv_race.mp %D%/kv_modes.mp %D%/kv_args.mp \
+	%D%/kv_views.mp %D%/kv_many.mp %D%/kv_death2.mp %D%/kv_death4.mp %D%/kv_threads.mp

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Making room. A sealed slab is taken, its live records are moved to a new slab or evicted, and it
+ * becomes free. One slab a rank is in reserve as the place to move to. Taken is the slab with most
+ * dead bytes if a quarter of it is dead (everything alive moves), else the oldest one (what was read
+ * since it was sealed moves, three quarters of a slab at most, the rest leaves): FIFO with second chance. Rosenblum
+ * and Ousterhout 1992; Yang, Yue and Vinayak 2021 (Segcache). Any rank may clean any other's slabs.
+ */
+#include "config.h"
+
+#include "base/mem.h"
+#include "kvobj/kv_priv.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct victim {
+    uint32_t slab;
+    uint64_t word; /* ours: CLEANING */
+    uint64_t seal_tick;
+    bool is_sparse; /* keep everything */
+    bool is_evict_all;
+    uint64_t budget; /* bytes that may still move */
+};
+
+/* ---- choice ------------------------------------------------------------------------------------- */
+static mcomm_err_t counts_load(struct mci_kv *kv, int rank, struct kv_count **counts_p)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    size_t nbytes = sizeof(struct kv_count) * part->slab_count;
+    struct kv_count *counts = mci_mem_alloc(nbytes);
+    mcomm_err_t err;
+
+    if (counts == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the counters of %u slabs",
+                           part->slab_count);
+    err = mci_kv_read(kv, rank, KV_META, part->counts_at, counts, nbytes);
+    if (err == MCOMM_SUCCESS)
+        *counts_p = counts;
+    else
+        mci_mem_free(counts);
+    return err;
+}
+
+/* The sealed slab to take next, -1: none. Those not to be had are marked open in words. */
+static int64_t victim_choose(const struct kv_part *part, const uint64_t *words,
+                             const struct kv_count *counts, bool *is_sparse_p)
+{
+    int64_t oldest = -1, sparse = -1;
+    uint64_t most_dead = part->slab_nbytes / 4;
+
+    for (uint32_t i = 0; i < part->slab_count; i++) {
+        int64_t dead = (int64_t)(counts[i].used - counts[i].record_bytes);
+
+        if (kv_word_state(words[i]) != KV_SLAB_SEALED)
+            continue;
+        if (dead >= (int64_t)most_dead) {
+            most_dead = (uint64_t)dead;
+            sparse = i;
+        }
+        if (oldest < 0 || counts[i].seal_tick < counts[oldest].seal_tick)
+            oldest = i;
+    }
+    *is_sparse_p = sparse >= 0;
+    return sparse >= 0 ? sparse : oldest;
+}
+
+static bool word_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from, uint64_t to)
+{
+    uint64_t seen;
+
+    return mci_kv_cas(kv, rank, kv_word_at(&kv->parts[rank], slab), from, to, &seen) ==
+               MCOMM_SUCCESS &&
+           seen == from;
+}
+
+/* SUCCESS, or NO_SPACE: none is to be had. */
+static mcomm_err_t victim_take(struct mci_kv *kv, int rank, struct victim *v)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    struct kv_count *counts = NULL;
+    uint64_t *words;
+    int64_t slab;
+    mcomm_err_t err = mci_kv_slab_words(kv, rank, &words);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    err = counts_load(kv, rank, &counts);
+    if (err != MCOMM_SUCCESS) {
+        mci_mem_free(words);
+        return err;
+    }
+    err = MCOMM_ERR_NO_SPACE;
+    while ((slab = victim_choose(part, words, counts, &v->is_sparse)) >= 0) {
+        v->slab = (uint32_t)slab;
+        v->seal_tick = counts[slab].seal_tick;
+        v->word = kv_word(KV_SLAB_CLEANING, kv->rank, kv_word_gen(words[slab]));
+        if (word_swap(kv, rank, v->slab, words[slab], v->word)) {
+            if (!mci_kv_slab_is_pinned(kv, rank, v->slab)) {
+                err = MCOMM_SUCCESS;
+                break;
+            }
+            (void)word_swap(kv, rank, v->slab, v->word, words[slab]);
+        }
+        words[slab] = kv_word(KV_SLAB_OPEN, 0, 0);
+    }
+    mci_mem_free(counts);
+    mci_mem_free(words);
+    return err;
+}
+
+/* ---- eviction ------------------------------------------------------------------------------------- */
+mcomm_err_t mci_kv_evict(struct mci_kv *kv, const struct kv_spot *spot)
+{
+    struct kv_head *head = (void *)kv->parts[kv->rank].area[KV_META];
+    struct kv_object obj;
+    bool is_lost;
+    mcomm_err_t err = mci_kv_object_at(kv, spot, &obj, &is_lost);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    err = mci_kv_dir_swap(kv, spot, 0, 0);
+    if (err == MCOMM_SUCCESS && !is_lost) {
+        mci_kv_object_count(kv, &obj, -1);
+        kv_count_up(&head->evictions);
+    }
+    mci_kv_object_free(&obj);
+    return err;
+}
+
+/* ---- moving ---------------------------------------------------------------------------------------- */
+/* A copy of a record, bytes at src, in the open slab. Give it up or publish it, then room_done. */
+static bool record_move(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
+                        const char *src, struct kv_rec *rec, struct kv_room *room)
+{
+    *rec = *old;
+    if (old->nbytes > v->budget ||
+        mci_kv_slab_append(kv, rank, old->nbytes, old->nbytes, rec, room) != MCOMM_SUCCESS)
+        return false;
+    v->budget -= old->nbytes;
+    if (mci_kv_write(kv, rank, KV_DATA, room->at + sizeof(*rec), src + sizeof(*rec),
+                     old->nbytes - sizeof(*rec)) == MCOMM_SUCCESS)
+        return true;
+    mci_kv_room_done(kv, room);
+    return false;
+}
+
+static struct kv_object object_at(const struct kv_rec *rec, int rank, uint32_t slab, uint64_t at)
+{
+    struct kv_object obj = {.rec = *rec, .rank = rank, .slab = slab, .at = at, .extents = NULL};
+
+    return obj;
+}
+
+static bool is_to_keep(const struct victim *v, const struct kv_spot *spot)
+{
+    return !v->is_evict_all && (v->is_sparse || spot->access > v->seal_tick);
+}
+
+/* The head record at `at` of the victim; src: its bytes. */
+static void head_clean(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
+                       const char *src, uint64_t at)
+{
+    struct kv_object before = object_at(old, rank, v->slab, at), after;
+    struct mci_hash128 hash = {old->lo, old->hi};
+    struct kv_room room;
+    struct kv_spot spot;
+    struct kv_rec rec;
+    bool is_moved;
+
+    if (mci_kv_dir_find(kv, hash, &spot) != MCOMM_SUCCESS ||
+        kv_loc_place(spot.loc) != kv_place(rank, at))
+        return;
+    if (!is_to_keep(v, &spot) || !record_move(kv, rank, v, old, src, &rec, &room)) {
+        (void)mci_kv_evict(kv, &spot);
+        return;
+    }
+    after = object_at(&rec, rank, room.slab, room.at);
+    mci_kv_object_count(kv, &after, 1);
+    is_moved = mci_kv_dir_swap(kv, &spot, kv_place(rank, room.at), rec.nbytes) == MCOMM_SUCCESS;
+    mci_kv_object_count(kv, is_moved ? &before : &after, -1);
+    mci_kv_room_done(kv, &room);
+}
+
+/* An object's head again, with extent i elsewhere. Heads are never changed in place. */
+static bool head_renew(struct mci_kv *kv, int rank, struct victim *v, const struct kv_spot *spot,
+                       const struct kv_object *owner)
+{
+    const struct kv_rec *old = &owner->rec;
+    uint64_t list_at = kv_body_at(KV_SPREAD, old->key_nbytes, old->value_nbytes);
+    char *bytes = mci_mem_alloc(old->nbytes);
+    struct kv_object before = *owner, after;
+    struct kv_room room;
+    struct kv_rec rec;
+    bool is_moved = false;
+
+    before.extents = NULL; /* they stay what they are */
+    if (bytes == NULL)
+        return false;
+    if (mci_kv_read(kv, owner->rank, KV_DATA, owner->at, bytes, old->nbytes) == MCOMM_SUCCESS) {
+        memcpy(bytes + list_at, owner->extents, sizeof(struct kv_extent) * old->extent_count);
+        if (record_move(kv, rank, v, old, bytes, &rec, &room)) {
+            after = object_at(&rec, rank, room.slab, room.at);
+            mci_kv_object_count(kv, &after, 1);
+            is_moved =
+                mci_kv_dir_swap(kv, spot, kv_place(rank, room.at), rec.nbytes) == MCOMM_SUCCESS;
+            mci_kv_object_count(kv, is_moved ? &before : &after, -1);
+            mci_kv_room_done(kv, &room);
+        }
+    }
+    mci_mem_free(bytes);
+    return is_moved;
+}
+
+static bool extent_move(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
+                        const char *src, const struct kv_spot *spot, struct kv_object *owner,
+                        struct kv_extent *extent)
+{
+    struct kv_extent was = *extent;
+    struct kv_room room;
+    struct kv_rec rec;
+    bool is_moved;
+
+    if (old->nbytes + owner->rec.nbytes > v->budget ||
+        !record_move(kv, rank, v, old, src, &rec, &room))
+        return false;
+    extent->place = kv_place(rank, room.at);
+    extent->gen = rec.gen;
+    mci_kv_extent_count(kv, rank, room.at, rec.nbytes, 1);
+    is_moved = head_renew(kv, rank, v, spot, owner);
+    mci_kv_extent_count(kv, rank, is_moved ? kv_loc_offset(was.place) : room.at, rec.nbytes, -1);
+    mci_kv_room_done(kv, &room);
+    if (!is_moved)
+        *extent = was;
+    return is_moved;
+}
+
+static void extent_clean(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
+                         const char *src, uint64_t at)
+{
+    struct mci_hash128 hash = {old->lo, old->hi};
+    struct kv_object owner;
+    struct kv_spot spot;
+
+    if (mci_kv_dir_find(kv, hash, &spot) != MCOMM_SUCCESS ||
+        mci_kv_object_read(kv, spot.loc, &owner) != MCOMM_SUCCESS ||
+        mci_kv_object_extents(kv, &owner) != MCOMM_SUCCESS)
+        return;
+    for (uint32_t i = 0; owner.extents != NULL && i < owner.rec.extent_count; i++) {
+        if (owner.extents[i].place != kv_place(rank, at) || owner.extents[i].gen != old->gen)
+            continue;
+        if (!is_to_keep(v, &spot) ||
+            !extent_move(kv, rank, v, old, src, &spot, &owner, &owner.extents[i]))
+            (void)mci_kv_evict(kv, &spot);
+        break;
+    }
+    mci_kv_object_free(&owner);
+}
+
+/* ---- a slab ------------------------------------------------------------------------------------------ */
+static mcomm_err_t slab_clean(struct mci_kv *kv, int rank, struct victim *v)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    uint64_t start = (uint64_t)v->slab << part->slab_shift, gen = kv_word_gen(v->word);
+    const char *base = part->area[KV_DATA];
+    char *copy = NULL;
+    struct kv_rec rec;
+
+    if (base == NULL) {
+        mcomm_err_t err;
+
+        copy = mci_mem_alloc(part->slab_nbytes);
+        if (copy == NULL)
+            return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a slab of %llu bytes",
+                               (unsigned long long)part->slab_nbytes);
+        err = mci_kv_read(kv, rank, KV_DATA, start, copy, part->slab_nbytes);
+        if (err != MCOMM_SUCCESS) {
+            mci_mem_free(copy);
+            return err;
+        }
+    }
+    base = copy != NULL ? copy : base + start;
+    for (uint64_t pos = 0; pos + sizeof(rec) <= part->slab_nbytes; pos += rec.nbytes) {
+        mci_kv_copy_racy(&rec, base + pos, sizeof(rec));
+        if (rec.gen != gen || !mci_kv_rec_is_valid(&rec, part->slab_nbytes - pos))
+            break;
+        if (rec.kind == KV_EXTENT)
+            extent_clean(kv, rank, v, &rec, base + pos, start + pos);
+        else
+            head_clean(kv, rank, v, &rec, base + pos, start + pos);
+    }
+    mci_mem_free(copy);
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t victim_clean(struct mci_kv *kv, int rank, struct victim *v)
+{
+    uint64_t gen = kv_word_gen(v->word);
+    mcomm_err_t err = slab_clean(kv, rank, v);
+
+    (void)word_swap(kv, rank, v->slab, v->word,
+                    err == MCOMM_SUCCESS ? kv_word(KV_SLAB_FREE, 0, gen + 1)
+                                         : kv_word(KV_SLAB_SEALED, 0, gen));
+    return err;
+}
+
+static bool is_other_cleaning(struct mci_kv *kv, int rank)
+{
+    uint64_t *words;
+    bool is_found = false;
+
+    if (mci_kv_slab_words(kv, rank, &words) != MCOMM_SUCCESS)
+        return false;
+    for (uint32_t i = 0; i < kv->parts[rank].slab_count; i++)
+        is_found |= kv_word_state(words[i]) == KV_SLAB_CLEANING &&
+                    kv_word_holder(words[i]) != kv->rank;
+    mci_mem_free(words);
+    return is_found;
+}
+
+mcomm_err_t mci_kv_clean(struct mci_kv *kv, int rank, uint64_t need, bool is_urgent)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    struct victim v = {.is_evict_all = false};
+    mcomm_err_t err;
+
+    need = kv_round(need);
+    if (mci_kv_slab_free_count(kv, rank) == 0) { /* the reserve is gone: make one first */
+        if (!is_urgent && is_other_cleaning(kv, rank))
+            return MCOMM_ERR_TRY_AGAIN;
+        err = victim_take(kv, rank, &v);
+        if (err != MCOMM_SUCCESS)
+            return err;
+        v.is_evict_all = true;
+        err = victim_clean(kv, rank, &v);
+        if (err != MCOMM_SUCCESS)
+            return err;
+    }
+    memset(&v, 0, sizeof(v));
+    err = victim_take(kv, rank, &v);
+    if (err != MCOMM_SUCCESS) /* all are held or pinned: the reserve it is */
+        return err == MCOMM_ERR_NO_SPACE && mci_kv_slab_open(kv, rank, 0) == MCOMM_SUCCESS
+                   ? MCOMM_SUCCESS
+                   : err;
+    err = mci_kv_slab_open(kv, rank, 0);
+    if (err != MCOMM_SUCCESS) { /* somebody took the reserve */
+        (void)word_swap(kv, rank, v.slab, v.word, kv_word(KV_SLAB_SEALED, 0, kv_word_gen(v.word)));
+        return err;
+    }
+    v.budget = part->slab_nbytes / 4 * 3; /* else a hot slab would cost more than it gives */
+    if (v.budget > part->slab_nbytes - need)
+        v.budget = part->slab_nbytes - need;
+    return victim_clean(kv, rank, &v);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * The directory: which record a key stands for. Readers and replacers need no lock: the word loc of
+ * an entry is all that counts. A new key is put in under the lock of its home bucket, so that it gets
+ * one entry only; the entry itself is claimed by a swap, since inserters of other homes may want it.
+ * Order of an insertion: claim, hash, publish; a reader that mixes an old hash with a new loc finds out
+ * by the record's key.
+ */
+#include "config.h"
+
+#include "kvobj/kv_priv.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static inline uint64_t bucket_at(const struct kv_part *part, uint64_t bucket)
+{
+    return part->dir_at + bucket * sizeof(struct kv_bucket);
+}
+
+static inline uint64_t bucket_home(const struct kv_part *part, struct mci_hash128 hash)
+{
+    return (uint64_t)((unsigned __int128)hash.lo * part->bucket_count >> 64);
+}
+
+static inline uint64_t bucket_next(const struct kv_part *part, uint64_t bucket, uint64_t distance)
+{
+    bucket += distance;
+    return bucket < part->bucket_count ? bucket : bucket - part->bucket_count;
+}
+
+#define FIELD_AT(part, b, field, i) (bucket_at(part, b) + offsetof(struct kv_bucket, field) + 8 * (i))
+
+/* The bucket where it lies, or a copy of it in buf. */
+static mcomm_err_t bucket_see(struct mci_kv *kv, int home, uint64_t bucket, struct kv_bucket *buf,
+                              struct kv_bucket **bucket_p)
+{
+    const struct kv_part *part = &kv->parts[home];
+    uint64_t at = bucket_at(part, bucket);
+
+    if (KV_LIKELY(part->area[KV_META] != NULL)) {
+        *bucket_p = (struct kv_bucket *)(void *)(part->area[KV_META] + at);
+        return MCOMM_SUCCESS;
+    }
+    *bucket_p = buf;
+    return mci_kv_read(kv, home, KV_META, at, buf, sizeof(*buf));
+}
+
+struct kv_bucket *mci_kv_dir_peek(struct mci_kv *kv, struct mci_hash128 hash)
+{
+    int home = kv_home(kv, hash);
+    const struct kv_part *part;
+
+    if (home == KV_NO_HOME)
+        return NULL;
+    part = &kv->parts[home];
+    if (part->area[KV_META] == NULL)
+        return NULL;
+    return (struct kv_bucket *)(void *)(part->area[KV_META] +
+                                        bucket_at(part, bucket_home(part, hash)));
+}
+
+static bool bucket_find(struct kv_bucket *bk, struct mci_hash128 hash, struct kv_spot *spot)
+{
+    for (unsigned i = 0; i < KV_SLOTS; i++) {
+        if (atomic_load_explicit(&bk->lo[i], memory_order_relaxed) != hash.lo ||
+            atomic_load_explicit(&bk->hi[i], memory_order_relaxed) != hash.hi)
+            continue;
+        spot->loc = atomic_load_explicit(&bk->loc[i], memory_order_acquire);
+        if (!kv_loc_is_value(spot->loc))
+            continue;
+        spot->slot = i;
+        spot->access = atomic_load_explicit(&bk->access[i], memory_order_relaxed);
+        spot->hint = atomic_load_explicit(&bk->hint[i], memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+static mcomm_err_t find_at(struct mci_kv *kv, int home, struct mci_hash128 hash,
+                           struct kv_spot *spot)
+{
+    const struct kv_part *part = &kv->parts[home];
+    uint64_t first = bucket_home(part, hash), reach = 0;
+    struct kv_bucket buf, *bk;
+
+    spot->home = home;
+    for (uint64_t d = 0; d <= reach; d++) {
+        mcomm_err_t err;
+
+        spot->bucket = bucket_next(part, first, d);
+        err = bucket_see(kv, home, spot->bucket, &buf, &bk);
+        if (err != MCOMM_SUCCESS)
+            return err;
+        if (bucket_find(bk, hash, spot))
+            return MCOMM_SUCCESS;
+        if (d == 0)
+            reach = atomic_load_explicit(&bk->reach, memory_order_acquire) % KV_PROBE;
+    }
+    return MCOMM_ERR_NOT_FOUND;
+}
+
+mcomm_err_t mci_kv_dir_find(struct mci_kv *kv, struct mci_hash128 hash, struct kv_spot *spot)
+{
+    for (;;) {
+        int home = kv_home(kv, hash);
+        mcomm_err_t err;
+
+        if (KV_UNLIKELY(home == KV_NO_HOME))
+            return MCOMM_ERR_NOT_FOUND;
+        err = find_at(kv, home, hash, spot);
+        if (KV_LIKELY(err != MCOMM_ERR_PROC_FAILED))
+            return err;
+    }
+}
+
+mcomm_err_t mci_kv_dir_reload(struct mci_kv *kv, const struct kv_spot *spot, uint64_t *loc_p)
+{
+    return mci_kv_load(kv, spot->home,
+                       FIELD_AT(&kv->parts[spot->home], spot->bucket, loc, spot->slot), loc_p);
+}
+
+mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t place,
+                            uint64_t hint)
+{
+    const struct kv_part *part = &kv->parts[spot->home];
+    uint64_t seen;
+    mcomm_err_t err = mci_kv_cas(kv, spot->home, FIELD_AT(part, spot->bucket, loc, spot->slot),
+                                 spot->loc, kv_loc_next(spot->loc, place), &seen);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (seen != spot->loc)
+        return MCOMM_ERR_TRY_AGAIN;
+    if (place != 0) { /* both only help: a lost race between two writers of them does no harm */
+        if (spot->access != 0)
+            (void)mci_kv_store(kv, spot->home,
+                               FIELD_AT(part, spot->bucket, access, spot->slot), 0);
+        if (spot->hint != hint)
+            (void)mci_kv_store(kv, spot->home, FIELD_AT(part, spot->bucket, hint, spot->slot),
+                               hint);
+    }
+    return MCOMM_SUCCESS;
+}
+
+void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t tick)
+{
+    if (spot->access != tick)
+        (void)mci_kv_store(kv, spot->home,
+                           FIELD_AT(&kv->parts[spot->home], spot->bucket, access, spot->slot), tick);
+}
+
+/* ---- insertion ------------------------------------------------------------------------------------ */
+static mcomm_err_t bucket_lock(struct mci_kv *kv, int home, uint64_t bucket, struct kv_waiter *w)
+{
+    uint64_t at = FIELD_AT(&kv->parts[home], bucket, lock, 0), mine = (uint64_t)kv->rank + 1;
+    uint64_t expect = 0, seen;
+
+    for (;;) {
+        mcomm_err_t err = mci_kv_cas(kv, home, at, expect, mine, &seen);
+
+        if (err != MCOMM_SUCCESS || seen == expect)
+            return err;
+        expect = seen != 0 && seen <= (uint64_t)kv->size && kv_is_dead(kv, (int)seen - 1) ? seen : 0;
+        if (expect != 0)
+            continue;
+        if (mci_kv_wait_step(w) != MCOMM_SUCCESS)
+            return mci_err_set(MCOMM_ERR_TIMEOUT,
+                               "rank %d holds a lock of the directory at rank %d since %d ms",
+                               (int)seen - 1, home, w->timeout_ms);
+    }
+}
+
+static bool is_claimable(const struct mci_kv *kv, uint64_t loc)
+{
+    uint64_t place = loc & KV_PLACE_MASK;
+
+    return place == 0 || (place == 1 && kv_loc_rank(loc) < kv->size &&
+                          kv_is_dead(kv, kv_loc_rank(loc)));
+}
+
+/* A free entry of the bucket becomes ours; spot->loc is the claim. NOT_FOUND: all are taken. */
+static mcomm_err_t bucket_claim(struct mci_kv *kv, struct kv_spot *spot)
+{
+    const struct kv_part *part = &kv->parts[spot->home];
+    struct kv_bucket buf, *bk;
+    mcomm_err_t err = bucket_see(kv, spot->home, spot->bucket, &buf, &bk);
+
+    for (unsigned i = 0; i < KV_SLOTS && err == MCOMM_SUCCESS; i++) {
+        uint64_t loc = atomic_load_explicit(&bk->loc[i], memory_order_acquire), seen;
+
+        if (!is_claimable(kv, loc))
+            continue;
+        spot->slot = i;
+        spot->loc = kv_loc_next(loc, kv_loc_claim(kv->rank));
+        err = mci_kv_cas(kv, spot->home, FIELD_AT(part, spot->bucket, loc, i), loc, spot->loc,
+                         &seen);
+        if (err == MCOMM_SUCCESS && seen == loc) {
+            spot->access = atomic_load_explicit(&bk->access[i], memory_order_relaxed);
+            spot->hint = atomic_load_explicit(&bk->hint[i], memory_order_relaxed);
+            return MCOMM_SUCCESS;
+        }
+    }
+    return err == MCOMM_SUCCESS ? MCOMM_ERR_NOT_FOUND : err;
+}
+
+/* All entries are taken: the one that was read longest ago leaves. */
+static mcomm_err_t bucket_make_room(struct mci_kv *kv, int home, uint64_t first)
+{
+    const struct kv_part *part = &kv->parts[home];
+    struct kv_spot best = {.home = home}, spot;
+    struct kv_bucket buf, *bk;
+    bool has_best = false;
+
+    for (uint64_t d = 0; d < KV_PROBE; d++) {
+        uint64_t bucket = bucket_next(part, first, d);
+        mcomm_err_t err = bucket_see(kv, home, bucket, &buf, &bk);
+
+        if (err != MCOMM_SUCCESS)
+            return err;
+        for (unsigned i = 0; i < KV_SLOTS; i++) {
+            spot = (struct kv_spot){.home = home, .slot = i, .bucket = bucket};
+            spot.loc = atomic_load_explicit(&bk->loc[i], memory_order_acquire);
+            spot.access = atomic_load_explicit(&bk->access[i], memory_order_relaxed);
+            if (!kv_loc_is_value(spot.loc) || (has_best && spot.access >= best.access))
+                continue;
+            if (!kv_is_dead(kv, kv_loc_rank(spot.loc)) &&
+                mci_kv_slab_is_pinned(kv, kv_loc_rank(spot.loc),
+                                      kv_slab_of(&kv->parts[kv_loc_rank(spot.loc)],
+                                                 kv_loc_offset(spot.loc))))
+                continue;
+            best = spot;
+            has_best = true;
+        }
+    }
+    return has_best ? mci_kv_evict(kv, &best) : MCOMM_ERR_TRY_AGAIN;
+}
+
+static mcomm_err_t claim_near(struct mci_kv *kv, int home, uint64_t first, struct kv_spot *spot)
+{
+    const struct kv_part *part = &kv->parts[home];
+    mcomm_err_t err = MCOMM_ERR_NOT_FOUND;
+    uint64_t reach_at = FIELD_AT(part, first, reach, 0), reach;
+
+    spot->home = home;
+    for (uint64_t d = 0; d < KV_PROBE; d++) {
+        spot->bucket = bucket_next(part, first, d);
+        err = bucket_claim(kv, spot);
+        if (err == MCOMM_ERR_NOT_FOUND)
+            continue;
+        if (err != MCOMM_SUCCESS || d == 0)
+            return err;
+        err = mci_kv_load(kv, home, reach_at, &reach);
+        if (err == MCOMM_SUCCESS && reach < d)
+            err = mci_kv_store(kv, home, reach_at, d);
+        return err;
+    }
+    return err;
+}
+
+/* lock: the home bucket's */
+static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
+                                 struct mci_hash128 hash, uint64_t place, uint64_t hint,
+                                 struct kv_waiter *w)
+{
+    const struct kv_part *part = &kv->parts[home];
+    struct kv_spot spot;
+    mcomm_err_t err = find_at(kv, home, hash, &spot);
+
+    if (err != MCOMM_ERR_NOT_FOUND)
+        return err == MCOMM_SUCCESS ? MCOMM_ERR_EXISTS : err;
+    while ((err = claim_near(kv, home, first, &spot)) == MCOMM_ERR_NOT_FOUND) {
+        err = bucket_make_room(kv, home, first);
+        if (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(w) != MCOMM_SUCCESS)
+            return mci_err_set(MCOMM_ERR_NO_SPACE,
+                               "the directory of rank %d is full of objects in use; open the store "
+                               "with a larger max_objects", home);
+        if (err != MCOMM_SUCCESS && err != MCOMM_ERR_TRY_AGAIN)
+            return err;
+    }
+    if (err == MCOMM_SUCCESS)
+        err = mci_kv_store(kv, home, FIELD_AT(part, spot.bucket, lo, spot.slot), hash.lo);
+    if (err == MCOMM_SUCCESS)
+        err = mci_kv_store(kv, home, FIELD_AT(part, spot.bucket, hi, spot.slot), hash.hi);
+    return err == MCOMM_SUCCESS ? mci_kv_dir_swap(kv, &spot, place, hint) : err;
+}
+
+mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t place,
+                              uint64_t hint, struct kv_waiter *w)
+{
+    int home = kv_home(kv, hash);
+    uint64_t first, seen;
+    mcomm_err_t err;
+
+    if (home == KV_NO_HOME)
+        return mci_err_set(MCOMM_ERR_PROC_FAILED, "no rank that stores objects lives any more");
+    first = bucket_home(&kv->parts[home], hash);
+    err = bucket_lock(kv, home, first, w);
+    if (err == MCOMM_SUCCESS) {
+        err = insert_locked(kv, home, first, hash, place, hint, w);
+        (void)mci_kv_cas(kv, home, FIELD_AT(&kv->parts[home], first, lock, 0),
+                         (uint64_t)kv->rank + 1, 0, &seen);
+    }
+    /* A home that died: the caller looks again, in the new one. */
+    return err == MCOMM_ERR_PROC_FAILED || err == MCOMM_ERR_TRY_AGAIN ? MCOMM_ERR_EXISTS : err;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Words and bytes of any rank's windows: loads, stores and CPU atomics where the part is mapped,
+ * the remote table elsewhere. All calls here return when the effect is there. A remote operation that
+ * ends with PROC_FAILED marks the rank dead in this store, so that the caller's next try goes elsewhere.
+ */
+#include "config.h"
+
+#include "kvobj/kv_priv.h"
+
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define STREAM_FROM (256u << 10)
+
+#if defined(__SANITIZE_THREAD__)
+#define KV_IS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KV_IS_TSAN 1
+#endif
+#endif
+
+static inline _Atomic uint64_t *word_of(const struct mci_kv *kv, int rank, uint64_t at)
+{
+    char *base = kv->parts[rank].area[KV_META];
+
+    return base != NULL ? (_Atomic uint64_t *)(void *)(base + at) : NULL;
+}
+
+static mcomm_err_t remote_end(struct mci_kv *kv, int rank, mcomm_err_t err)
+{
+    if (KV_UNLIKELY(err == MCOMM_ERR_PROC_FAILED))
+        mci_kv_rank_died(kv, rank);
+    return err;
+}
+
+mcomm_err_t mci_kv_load(struct mci_kv *kv, int rank, uint64_t at, uint64_t *value_p)
+{
+    _Atomic uint64_t *word = word_of(kv, rank, at);
+
+    if (KV_UNLIKELY(word == NULL))
+        return mci_kv_read(kv, rank, KV_META, at, value_p, sizeof(*value_p));
+    *value_p = atomic_load_explicit(word, memory_order_acquire);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_kv_store(struct mci_kv *kv, int rank, uint64_t at, uint64_t value)
+{
+    _Atomic uint64_t *word = word_of(kv, rank, at);
+
+    if (KV_UNLIKELY(word == NULL))
+        return mci_kv_write(kv, rank, KV_META, at, &value, sizeof(value));
+    atomic_store_explicit(word, value, memory_order_release);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_kv_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect, uint64_t want,
+                       uint64_t *seen_p)
+{
+    _Atomic uint64_t *word = word_of(kv, rank, at);
+
+    if (KV_UNLIKELY(word == NULL))
+        return remote_end(kv, rank, kv->remote->cas(kv, rank, at, expect, want, seen_p));
+    *seen_p = expect;
+    atomic_compare_exchange_strong(word, seen_p, want);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_kv_add(struct mci_kv *kv, int rank, uint64_t at, const uint64_t *deltas,
+                       size_t count)
+{
+    _Atomic uint64_t *word = word_of(kv, rank, at);
+    mcomm_err_t err;
+
+    if (KV_LIKELY(word != NULL)) {
+        for (size_t i = 0; i < count; i++)
+            if (deltas[i] != 0)
+                atomic_fetch_add_explicit(word + i, deltas[i], memory_order_relaxed);
+        return MCOMM_SUCCESS;
+    }
+    err = kv->remote->add(kv, rank, at, deltas, count);
+    if (err == MCOMM_SUCCESS)
+        err = kv->remote->flush(kv, rank, KV_META);
+    return remote_end(kv, rank, err);
+}
+
+mcomm_err_t mci_kv_fetch_add(struct mci_kv *kv, int rank, uint64_t at, uint64_t delta,
+                             uint64_t *old_p)
+{
+    _Atomic uint64_t *word = word_of(kv, rank, at);
+
+    if (KV_UNLIKELY(word == NULL))
+        return remote_end(kv, rank, kv->remote->fetch_add(kv, rank, at, delta, old_p));
+    *old_p = atomic_fetch_add(word, delta);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_kv_read(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at, void *buf,
+                        size_t nbytes)
+{
+    char *base = kv->parts[rank].area[area];
+    mcomm_err_t err;
+
+    if (KV_LIKELY(base != NULL)) {
+        mci_kv_copy_racy(buf, base + at, nbytes);
+        return MCOMM_SUCCESS;
+    }
+    err = kv->remote->get(kv, rank, area, at, buf, nbytes);
+    if (err == MCOMM_SUCCESS)
+        err = kv->remote->flush(kv, rank, area);
+    return remote_end(kv, rank, err);
+}
+
+mcomm_err_t mci_kv_write(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at,
+                         const void *buf, size_t nbytes)
+{
+    char *base = kv->parts[rank].area[area];
+    mcomm_err_t err;
+
+    if (KV_LIKELY(base != NULL)) {
+        mci_kv_copy_in(base + at, buf, nbytes);
+        return MCOMM_SUCCESS;
+    }
+    err = kv->remote->put(kv, rank, area, at, buf, nbytes);
+    if (err == MCOMM_SUCCESS)
+        err = kv->remote->flush(kv, rank, area);
+    return remote_end(kv, rank, err);
+}
+
+/* ---- copies ------------------------------------------------------------------------------------- */
+#if defined(KV_IS_TSAN)
+/* The race is meant; a plain loop keeps the checker's interceptors out of it. */
+__attribute__((no_sanitize("thread"), noinline)) void mci_kv_copy_racy(void *dst, const void *src,
+                                                                       size_t nbytes)
+{
+    const volatile char *from = src;
+    volatile char *to = dst;
+
+    for (size_t i = 0; i < nbytes; i++)
+        to[i] = from[i];
+}
+
+__attribute__((no_sanitize("thread"), noinline)) bool
+mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)
+{
+    const volatile char *a = shared;
+    const volatile char *b = own;
+
+    for (size_t i = 0; i < nbytes; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+#else
+void mci_kv_copy_racy(void *dst, const void *src, size_t nbytes)
+{
+    memcpy(dst, src, nbytes);
+}
+
+bool mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)
+{
+    return memcmp(shared, own, nbytes) == 0;
+}
+#endif
+
+#if defined(__x86_64__)
+/* Non-temporal stores: a log's next bytes are in no cache, and their reader is mostly another core. */
+__attribute__((target("avx2"))) static void stream_avx2(char *dst, const char *src, size_t nbytes)
+{
+    size_t i = (size_t)(-(uintptr_t)dst & 31);
+
+    memcpy(dst, src, i);
+    for (; i + 128 <= nbytes; i += 128) {
+        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(src + i));
+        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 32));
+        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 64));
+        __m256i d = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 96));
+
+        _mm256_stream_si256((__m256i *)(void *)(dst + i), a);
+        _mm256_stream_si256((__m256i *)(void *)(dst + i + 32), b);
+        _mm256_stream_si256((__m256i *)(void *)(dst + i + 64), c);
+        _mm256_stream_si256((__m256i *)(void *)(dst + i + 96), d);
+    }
+    _mm_sfence();
+    memcpy(dst + i, src + i, nbytes - i);
+}
+#endif
+
+void mci_kv_copy_in(void *dst, const void *src, size_t nbytes)
+{
+#if defined(__x86_64__)
+    if (nbytes >= STREAM_FROM && __builtin_cpu_supports("avx2")) {
+        stream_avx2(dst, src, nbytes);
+        return;
+    }
+#endif
+    memcpy(dst, src, nbytes);
+}

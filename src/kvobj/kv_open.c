@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * A store comes and goes. Opening is collective: every rank tells its facts, all compute the same
+ * layout, the windows are allocated on a duplicate of the communicator. Deaths are heard from the rails
+ * and written into every open store that has the process as a member.
+ */
+#include "config.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/settings.h"
+#include "kvobj/kv_priv.h"
+#include "kvobj/kvobj.h"
+
+#include <string.h>
+
+static struct mci_list stores = {&stores, &stores}; /* lock: engine */
+
+static void peer_failed(struct mci_peer *peer)
+{
+    struct mci_list *node;
+
+    MCI_LIST_FOREACH(node, &stores) {
+        struct mci_kv *kv = mci_container_of(node, struct mci_kv, link);
+        int rank = mci_comm_rank_of(kv->core_comm, peer);
+
+        if (rank >= 0)
+            mci_kv_rank_died(kv, rank);
+    }
+}
+
+static mcomm_err_t module_start(void)
+{
+    mci_list_init(&stores);
+    mci_rail_on_failed(peer_failed);
+    return MCOMM_SUCCESS;
+}
+
+/* Stores that were never closed: their windows are gone with rma. */
+static void module_stop(void)
+{
+    struct mci_list *node;
+
+    while ((node = mci_list_pop(&stores)) != NULL) {
+        struct mci_kv *kv = mci_container_of(node, struct mci_kv, link);
+
+        mci_handle_free(MCI_HANDLE_KV, kv->handle);
+        mci_kv_delete(kv);
+    }
+}
+
+const struct mci_core_module mci_kv_module = {
+    .name = "kvobj",
+    .start = module_start,
+    .stop = module_stop,
+};
+
+/* ---- opening --------------------------------------------------------------------------------------- */
+static mcomm_err_t facts_check(const struct kv_facts *facts, int size, const char *name)
+{
+    uint64_t capacity = 0;
+
+    for (int rank = 0; rank < size; rank++) {
+        if (facts[rank].err != 0)
+            return mci_err_set((mcomm_err_t)facts[rank].err, "rank %d could not open the store",
+                               rank);
+        capacity += facts[rank].capacity;
+    }
+    if (capacity == 0)
+        return mci_err_set(MCOMM_ERR_ARG, "capacity is 0 on all %d ranks of %s: nobody stores",
+                           size, name);
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t window_make(struct mci_kv *kv, enum kv_area area, size_t nbytes)
+{
+    mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
+    void *base;
+    mcomm_err_t err;
+
+    attr.nbytes = nbytes;
+    attr.alignment = 4096;
+    err = mcomm_win_allocate(&attr, kv->comm, &base, &kv->wins[area]);
+    for (int rank = 0; rank < kv->size && err == MCOMM_SUCCESS; rank++) {
+        err = mcomm_win_shared_query(kv->wins[area], rank, &base);
+        kv->parts[rank].area[area] = base;
+        if (err == MCOMM_ERR_PROC_FAILED) {
+            mci_kv_rank_died(kv, rank);
+            kv->parts[rank].area[area] = NULL;
+            err = MCOMM_SUCCESS;
+        }
+    }
+    return err;
+}
+
+/* Deaths are heard from now on; those before are looked up. */
+static void store_enlist(struct mci_kv *kv)
+{
+    mci_engine_lock();
+    mci_list_push(&stores, &kv->link);
+    for (int rank = 0; rank < kv->size; rank++) {
+        struct mci_peer *peer = mci_comm_peer(kv->core_comm, rank);
+
+        mci_peer_watch(peer);
+        if (mci_peer_is_failed(peer))
+            mci_kv_rank_died(kv, rank);
+    }
+    mci_engine_unlock();
+}
+
+static mcomm_err_t facts_exchange(struct mci_comm *comm, mcomm_comm_t handle,
+                                  const mcomm_kv_attr_t *attr, struct kv_facts *facts)
+{
+    struct kv_facts mine = {.capacity = attr->capacity,
+                            .max_objects = attr->max_objects,
+                            .node = (uint64_t)comm->node_of[comm->rank]};
+    mcomm_err_t err;
+
+    if (comm->size > KV_RANK_MAX)
+        return mci_err_set(MCOMM_ERR_LIMIT, "%d ranks: a store has at most %d", comm->size,
+                           KV_RANK_MAX);
+    err = mcomm_allgather(&mine, facts, sizeof(mine), MCOMM_BYTE, handle);
+    return err == MCOMM_SUCCESS ? facts_check(facts, comm->size, mci_comm_text(comm)) : err;
+}
+
+static int put_timeout(const mcomm_kv_attr_t *attr)
+{
+    int64_t ms = mci_settings.kv_put_timeout;
+
+    if (attr->put_timeout_ms != 0)
+        return attr->put_timeout_ms;
+    (void)mci_settings_int(attr->info, "kv_put_timeout", &ms); /* checked by the caller */
+    return (int)ms;
+}
+
+static mcomm_err_t attach(struct mci_kv *kv)
+{
+    const struct kv_part *own = &kv->parts[kv->rank];
+    mcomm_err_t err = window_make(kv, KV_META, own->meta_nbytes);
+
+    if (err == MCOMM_SUCCESS)
+        err = window_make(kv, KV_DATA, own->data_nbytes);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    store_enlist(kv);
+    err = mcomm_barrier(kv->comm);
+    return err;
+}
+
+mcomm_err_t mci_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, struct mci_kv **kv_p)
+{
+    struct mci_comm *core_comm;
+    struct kv_facts *facts;
+    mcomm_comm_t dup;
+    struct mci_kv *kv = NULL;
+    mcomm_err_t err = mcomm_comm_dup(comm, MCOMM_INFO_NULL, &dup);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    err = mci_comm_lookup("comm", dup, &core_comm);
+    if (err != MCOMM_SUCCESS)
+        goto free_comm;
+    facts = mci_mem_zalloc(sizeof(*facts) * (size_t)core_comm->size);
+    if (facts == NULL) {
+        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the facts of %d ranks", core_comm->size);
+        goto free_comm;
+    }
+    err = facts_exchange(core_comm, dup, attr, facts);
+    if (err != MCOMM_SUCCESS)
+        goto free_facts;
+    kv = mci_kv_new(core_comm->rank, core_comm->size, facts);
+    if (kv == NULL) {
+        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a store of %d ranks", core_comm->size);
+        goto free_facts;
+    }
+    kv->comm = dup;
+    kv->core_comm = core_comm;
+    kv->remote = &mci_kv_rma_ops;
+    kv->put_timeout_ms = put_timeout(attr);
+    err = attach(kv);
+    if (err == MCOMM_SUCCESS) {
+        kv->handle = mci_handle_new(MCI_HANDLE_KV, kv);
+        if (kv->handle == NULL)
+            err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a handle");
+    }
+    mci_mem_free(facts);
+    if (err == MCOMM_SUCCESS)
+        *kv_p = kv;
+    else
+        mci_kv_close(kv);
+    return err;
+
+free_facts:
+    mci_mem_free(facts);
+free_comm:
+    (void)mcomm_comm_free(&dup);
+    return err;
+}
+
+/* Collective; members that died are not waited for. */
+void mci_kv_close(struct mci_kv *kv)
+{
+    mcomm_err_t err;
+
+    if (kv->handle != NULL)
+        mci_handle_free(MCI_HANDLE_KV, kv->handle);
+    err = mcomm_barrier(kv->comm);
+    if (err != MCOMM_SUCCESS)
+        mci_log_debug("closing a store: %s", mcomm_err_text(err));
+    mci_engine_lock();
+    mci_list_remove(&kv->link);
+    mci_engine_unlock();
+    for (int area = 0; area < 2; area++)
+        if (kv->wins[area] != MCOMM_WIN_NULL)
+            (void)mcomm_win_free(&kv->wins[area]);
+    (void)mcomm_comm_free(&kv->comm);
+    mci_kv_delete(kv);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/* The remote table over the public window calls: for parts on other nodes. */
+#include "config.h"
+
+#include "kvobj/kv_priv.h"
+
+static mcomm_err_t rma_get(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at, void *buf,
+                           size_t nbytes)
+{
+    return mcomm_get(buf, nbytes, rank, at, kv->wins[area]);
+}
+
+static mcomm_err_t rma_put(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at,
+                           const void *buf, size_t nbytes)
+{
+    return mcomm_put(buf, nbytes, rank, at, kv->wins[area]);
+}
+
+static mcomm_err_t rma_flush(struct mci_kv *kv, int rank, enum kv_area area)
+{
+    return mcomm_flush(rank, kv->wins[area]);
+}
+
+static mcomm_err_t rma_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect, uint64_t want,
+                           uint64_t *seen_p)
+{
+    return mcomm_compare_and_swap(&want, &expect, seen_p, MCOMM_UINT64, rank, at,
+                                  kv->wins[KV_META]);
+}
+
+static mcomm_err_t rma_add(struct mci_kv *kv, int rank, uint64_t at, const uint64_t *deltas,
+                           size_t count)
+{
+    return mcomm_accumulate(deltas, count, MCOMM_UINT64, rank, at, MCOMM_SUM, kv->wins[KV_META]);
+}
+
+static mcomm_err_t rma_fetch_add(struct mci_kv *kv, int rank, uint64_t at, uint64_t delta,
+                                 uint64_t *old_p)
+{
+    return mcomm_fetch_and_op(&delta, old_p, MCOMM_UINT64, rank, at, MCOMM_SUM,
+                              kv->wins[KV_META]);
+}
+
+const struct kv_remote_ops mci_kv_rma_ops = {
+    .size = sizeof(struct kv_remote_ops),
+    .get = rma_get,
+    .put = rma_put,
+    .flush = rma_flush,
+    .cas = rma_cas,
+    .add = rma_add,
+    .fetch_add = rma_fetch_add,
+};

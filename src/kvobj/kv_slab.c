@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Slabs: FREE -> OPEN (holder) -> SEALED -> CLEANING (cleaner) -> FREE, one word, by
+ * compare-and-swap. A header is written before the append that follows it in the same slab, so the
+ * chain of records can always be walked, whoever died. The generation in a header tells it from bytes
+ * of the slab's past.
+ */
+#include "config.h"
+
+#include "base/mem.h"
+#include "kvobj/kv_priv.h"
+
+#include <stddef.h>
+#include <string.h>
+
+bool mci_kv_slab_is_gen(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen)
+{
+    uint64_t word;
+
+    atomic_thread_fence(memory_order_acquire);
+    return mci_kv_load(kv, rank, kv_word_at(&kv->parts[rank], slab), &word) == MCOMM_SUCCESS &&
+           kv_word_gen(word) == gen;
+}
+
+/* The word stays `word` meanwhile, or this fails: then somebody thought we were dead. */
+static mcomm_err_t seal(struct mci_kv *kv, int rank, uint32_t slab, uint64_t word, uint64_t used)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    uint64_t count_at = kv_count_at(part, slab), tick, seen;
+    mcomm_err_t err = mci_kv_fetch_add(kv, rank, offsetof(struct kv_head, tick), 1, &tick);
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_kv_store(kv, rank, count_at + offsetof(struct kv_count, seal_tick), tick + 1);
+    if (err == MCOMM_SUCCESS)
+        err = mci_kv_store(kv, rank, count_at + offsetof(struct kv_count, used), used);
+    if (err == MCOMM_SUCCESS)
+        err = mci_kv_cas(kv, rank, kv_word_at(part, slab), word,
+                         kv_word(KV_SLAB_SEALED, 0, kv_word_gen(word)), &seen);
+    return err == MCOMM_SUCCESS && seen != word ? MCOMM_ERR_TRY_AGAIN : err;
+}
+
+static void seal_if_dead(struct mci_kv *kv, int rank, uint32_t slab, uint64_t *word)
+{
+    enum kv_slab_state state = kv_word_state(*word);
+    int holder = kv_word_holder(*word);
+
+    if ((state == KV_SLAB_OPEN || state == KV_SLAB_CLEANING) && holder < kv->size &&
+        kv_is_dead(kv, holder) &&
+        seal(kv, rank, slab, *word, kv->parts[rank].slab_nbytes) == MCOMM_SUCCESS)
+        *word = kv_word(KV_SLAB_SEALED, 0, kv_word_gen(*word));
+}
+
+mcomm_err_t mci_kv_slab_words(struct mci_kv *kv, int rank, uint64_t **words_p)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    uint64_t *words = mci_mem_alloc(sizeof(*words) * part->slab_count);
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    if (words == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a list of %u slabs", part->slab_count);
+    if (part->area[KV_META] == NULL)
+        err = mci_kv_read(kv, rank, KV_META, part->words_at, words, 8 * (size_t)part->slab_count);
+    for (uint32_t i = 0; i < part->slab_count && err == MCOMM_SUCCESS; i++) {
+        if (part->area[KV_META] != NULL)
+            err = mci_kv_load(kv, rank, kv_word_at(part, i), &words[i]);
+        seal_if_dead(kv, rank, i, &words[i]);
+    }
+    if (err == MCOMM_SUCCESS)
+        *words_p = words;
+    else
+        mci_mem_free(words);
+    return err;
+}
+
+unsigned mci_kv_slab_free_count(struct mci_kv *kv, int rank)
+{
+    uint64_t *words;
+    unsigned count = 0;
+
+    if (kv->parts[rank].slab_count == 0 || kv_is_dead(kv, rank) ||
+        mci_kv_slab_words(kv, rank, &words) != MCOMM_SUCCESS)
+        return 0;
+    for (uint32_t i = 0; i < kv->parts[rank].slab_count; i++)
+        count += kv_word_state(words[i]) == KV_SLAB_FREE;
+    mci_mem_free(words);
+    return count;
+}
+
+/* ---- the open slab of this process at a rank. lock: open[rank] -------------------------------------- */
+static void seal_own(struct mci_kv *kv, int rank, uint32_t slab)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    uint64_t word, used;
+
+    atomic_store_explicit(&kv->pending[part->slab_base + slab], 0, memory_order_relaxed);
+    if (mci_kv_load(kv, rank, kv_word_at(part, slab), &word) != MCOMM_SUCCESS ||
+        mci_kv_load(kv, rank, kv_count_at(part, slab) + offsetof(struct kv_count, used), &used) !=
+            MCOMM_SUCCESS ||
+        kv_word_state(word) != KV_SLAB_OPEN || kv_word_holder(word) != kv->rank)
+        return; /* its rank died */
+    (void)seal(kv, rank, slab, word, used);
+}
+
+void mci_kv_slab_close(struct mci_kv *kv, int rank)
+{
+    struct kv_open *open = &kv->open[rank];
+    const struct kv_part *part = &kv->parts[rank];
+
+    if (!open->is_open)
+        return;
+    open->is_open = false;
+    (void)mci_kv_store(kv, rank,
+                       kv_count_at(part, open->slab) + offsetof(struct kv_count, used), open->pos);
+    if (atomic_fetch_or(&kv->pending[part->slab_base + open->slab], KV_CLOSING) == 0)
+        seal_own(kv, rank, open->slab);
+}
+
+void mci_kv_room_done(struct mci_kv *kv, const struct kv_room *room)
+{
+    _Atomic uint32_t *pending = &kv->pending[kv->parts[room->rank].slab_base + room->slab];
+
+    if (atomic_fetch_sub(pending, 1) == (KV_CLOSING | 1))
+        seal_own(kv, room->rank, room->slab);
+}
+
+mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    struct kv_open *open = &kv->open[rank];
+    uint64_t *words, seen;
+    unsigned num_free = 0;
+    mcomm_err_t err = mci_kv_slab_words(kv, rank, &words);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    for (uint32_t i = 0; i < part->slab_count; i++)
+        num_free += kv_word_state(words[i]) == KV_SLAB_FREE;
+    err = MCOMM_ERR_TRY_AGAIN;
+    for (uint32_t i = 0; i < part->slab_count && num_free > leave; i++) {
+        uint64_t gen = kv_word_gen(words[i]);
+
+        if (kv_word_state(words[i]) != KV_SLAB_FREE)
+            continue;
+        err = mci_kv_cas(kv, rank, kv_word_at(part, i), words[i],
+                         kv_word(KV_SLAB_OPEN, kv->rank, gen), &seen);
+        if (err == MCOMM_SUCCESS && seen == words[i]) {
+            mci_kv_slab_close(kv, rank);
+            open->is_open = true;
+            open->slab = i;
+            open->gen = gen;
+            open->pos = 0;
+            break;
+        }
+        err = err == MCOMM_SUCCESS ? MCOMM_ERR_TRY_AGAIN : err;
+        num_free--;
+    }
+    mci_mem_free(words);
+    return err;
+}
+
+mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64_t max,
+                               struct kv_rec *rec, struct kv_room *room)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    struct kv_open *open = &kv->open[rank];
+    uint64_t left = open->is_open ? part->slab_nbytes - open->pos : 0;
+    mcomm_err_t err;
+
+    min = kv_round(min);
+    max = kv_round(max);
+    if (left < min || left == 0)
+        return MCOMM_ERR_TRY_AGAIN;
+    rec->magic = KV_MAGIC;
+    rec->gen = open->gen;
+    rec->nbytes = left < max ? left : max;
+    if (rec->kind == KV_EXTENT && rec->value_nbytes > rec->nbytes - sizeof(*rec))
+        rec->value_nbytes = rec->nbytes - sizeof(*rec);
+    rec->check = mci_kv_rec_check(rec);
+    room->rank = rank;
+    room->slab = open->slab;
+    room->at = ((uint64_t)open->slab << part->slab_shift) + open->pos;
+    err = mci_kv_write(kv, rank, KV_DATA, room->at, rec, sizeof(*rec));
+    if (err != MCOMM_SUCCESS)
+        return err;
+    open->pos += rec->nbytes;
+    atomic_fetch_add(&kv->pending[part->slab_base + open->slab], 1);
+    return MCOMM_SUCCESS;
+}
+
+/* ---- pins: a count for each slab in this process's own META ------------------------------------------ */
+static uint64_t pin_at(const struct mci_kv *kv, int owner, int rank, uint32_t slab)
+{
+    return kv->parts[owner].pins_at + 4 * (uint64_t)(kv->parts[rank].slab_base + slab);
+}
+
+bool mci_kv_slab_is_pinned(struct mci_kv *kv, int rank, uint32_t slab)
+{
+    for (int owner = 0; owner < kv->size; owner++) {
+        const struct kv_part *part = &kv->parts[owner];
+        uint64_t at = pin_at(kv, owner, rank, slab);
+        uint32_t pins = 0;
+
+        if (part->node != kv->parts[rank].node || kv_is_dead(kv, owner))
+            continue; /* views across nodes are copies */
+        if (part->area[KV_META] != NULL)
+            pins = atomic_load((_Atomic uint32_t *)(void *)(part->area[KV_META] + at));
+        else
+            (void)mci_kv_read(kv, owner, KV_META, at, &pins, sizeof(pins));
+        if (pins != 0)
+            return true;
+    }
+    return false;
+}
+
+void mci_kv_slab_pin(struct mci_kv *kv, int rank, uint32_t slab, int delta)
+{
+    char *base = kv->parts[kv->rank].area[KV_META];
+
+    atomic_fetch_add((_Atomic uint32_t *)(void *)(base + pin_at(kv, kv->rank, rank, slab)),
+                     (uint32_t)delta);
+}

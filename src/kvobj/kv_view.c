@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Views: the value where it lies. The slab is pinned in this process's own window before the entry
+ * and the slab's state are looked at again, and a cleaner looks for pins after it has taken a slab: one
+ * of the two sees the other. What cannot be seen in one piece here (another node, extents) is a copy.
+ */
+#include "config.h"
+
+#include "base/mem.h"
+#include "kvobj/kv_priv.h"
+
+#include <string.h>
+
+#define PATIENCE_MS 10000
+
+struct token { /* of a view */
+    int rank;
+    uint32_t slab;
+    bool is_copy;
+    void *copy;
+};
+
+static mcomm_err_t view_copy(struct mci_kv *kv, struct kv_object *obj, struct token *token,
+                             mcomm_kv_view_t *view)
+{
+    mcomm_err_t err;
+
+    token->copy = mci_mem_alloc(obj->rec.value_nbytes);
+    if (token->copy == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a copy of %llu bytes",
+                           (unsigned long long)obj->rec.value_nbytes);
+    err = mci_kv_value_read(kv, obj, token->copy);
+    if (err != MCOMM_SUCCESS) {
+        mci_mem_free(token->copy);
+        token->copy = NULL;
+        return err;
+    }
+    token->is_copy = true;
+    view->data = token->copy;
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t view_pin(struct mci_kv *kv, const struct kv_spot *spot,
+                            const struct kv_object *obj, struct token *token, mcomm_kv_view_t *view)
+{
+    const struct kv_part *part = &kv->parts[obj->rank];
+    const struct kv_rec *rec = &obj->rec;
+    uint64_t loc, word;
+
+    mci_kv_slab_pin(kv, obj->rank, obj->slab, 1);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (mci_kv_load(kv, obj->rank, kv_word_at(part, obj->slab), &word) == MCOMM_SUCCESS &&
+        kv_word_gen(word) == rec->gen && kv_word_state(word) != KV_SLAB_CLEANING &&
+        mci_kv_dir_reload(kv, spot, &loc) == MCOMM_SUCCESS && loc == spot->loc) {
+        token->rank = obj->rank;
+        token->slab = obj->slab;
+        view->data = part->area[KV_DATA] + obj->at +
+                     kv_body_at(KV_INLINE, rec->key_nbytes, rec->value_nbytes);
+        return MCOMM_SUCCESS;
+    }
+    mci_kv_slab_pin(kv, obj->rank, obj->slab, -1);
+    return MCOMM_ERR_TRY_AGAIN;
+}
+
+static mcomm_err_t acquire_once(struct mci_kv *kv, const struct kv_key *key, struct token *token,
+                                mcomm_kv_view_t *view)
+{
+    struct kv_spot spot;
+    struct kv_object obj;
+    mcomm_err_t err = mci_kv_lookup(kv, key, &spot, &obj);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (obj.rec.kind == KV_INLINE && kv->parts[obj.rank].area[KV_DATA] != NULL)
+        err = view_pin(kv, &spot, &obj, token, view);
+    else
+        err = view_copy(kv, &obj, token, view);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_kv_use(kv, &spot, obj.rank);
+    view->nbytes = obj.rec.value_nbytes;
+    view->rank = obj.rank;
+    view->is_copy = token->is_copy;
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_kv_acquire(struct mci_kv *kv, const struct kv_key *key, mcomm_kv_view_t *view)
+{
+    struct token *token = mci_mem_zalloc(sizeof(*token));
+    mcomm_kv_view_t found;
+    struct kv_waiter w;
+    mcomm_err_t err;
+
+    if (token == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a view");
+    mci_kv_wait_begin(&w, PATIENCE_MS);
+    while ((err = acquire_once(kv, key, token, &found)) == MCOMM_ERR_TRY_AGAIN) {
+        kv_count_up(&kv->stat.retries);
+        if (mci_kv_wait_step(&w) != MCOMM_SUCCESS) {
+            err = mci_err_set(MCOMM_ERR_TIMEOUT, "the object was moved again and again for %d ms",
+                              PATIENCE_MS);
+            break;
+        }
+    }
+    kv_count_up(&kv->stat.gets);
+    if (err == MCOMM_ERR_NOT_FOUND)
+        kv_count_up(&kv->stat.misses);
+    if (err != MCOMM_SUCCESS) {
+        mci_mem_free(token);
+        return err;
+    }
+    found.token = token;
+    *view = found;
+    return MCOMM_SUCCESS;
+}
+
+void mci_kv_release(struct mci_kv *kv, mcomm_kv_view_t *view)
+{
+    struct token *token = view->token;
+
+    if (token->is_copy)
+        mci_mem_free(token->copy);
+    else
+        mci_kv_slab_pin(kv, token->rank, token->slab, -1);
+    mci_mem_free(token);
+    memset(view, 0, sizeof(*view));
+}

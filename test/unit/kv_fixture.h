@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * A store of several ranks in plain shared memory, without communicators or windows: each rank has a
+ * struct mci_kv of its own, as in a process of its own. Parts of other "nodes" are reached through a
+ * remote table that copies. The memory survives fork(), so a rank may be a child that gets killed.
+ */
+#ifndef TEST_UNIT_KV_FIXTURE_H
+#define TEST_UNIT_KV_FIXTURE_H
+
+#include "kvobj/kv_priv.h"
+
+#define FIXTURE_RANKS 8
+
+struct kv_fixture {
+    int size;
+    struct mci_kv *kv[FIXTURE_RANKS];
+    char *memory[FIXTURE_RANKS][2];
+    struct kv_facts facts[FIXTURE_RANKS];
+};
+
+/* capacity of each rank; ranks are dealt to `nodes` nodes in turn. */
+void kv_fixture_make(struct kv_fixture *f, int size, int nodes, const size_t *capacity,
+                     size_t max_objects);
+void kv_fixture_free(struct kv_fixture *f);
+struct kv_key kv_fixture_key(char *buf, unsigned number); /* buf: 32 bytes */
+/* nbytes that follow from number and version; check returns false on a byte that does not. */
+void kv_fixture_fill(char *buf, size_t nbytes, unsigned number, unsigned version);
+bool kv_fixture_check(const char *buf, size_t nbytes, unsigned number, unsigned version);
+
+#endif
