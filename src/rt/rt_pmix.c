@@ -456,7 +456,8 @@ static mcomm_err_t fence_wait(struct mci_rt *rt, const char *key, struct fence *
     if (is_late)
         err = find_missing(rt, key, fence);
     pthread_mutex_lock(&px.lock);
-    if (err == MCOMM_SUCCESS && !fence->is_done)
+    if (err == MCOMM_SUCCESS && (!fence->is_done || px.is_launcher_lost ||
+                                 fence->status == PMIX_ERR_UNREACH))
         err = launcher_lost();
     else if (err == MCOMM_SUCCESS && fence->status != PMIX_SUCCESS)
         err = mci_err_set(MCOMM_ERR_BOOTSTRAP, "the launcher's fence failed: %s; did a rank die "

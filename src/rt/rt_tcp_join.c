@@ -139,6 +139,10 @@ static enum attempt join_read(struct join *join, int fd)
         join->was_admitted = true;
     if (err == MCOMM_SUCCESS)
         return ATTEMPT_DONE;
+    if (join->client.auth.refusal == MCI_AUTH_REFUSAL_SECRET)
+        mci_err_set(err, "rank 0 at %s has another secret than this process: MCOMM_SECRET, "
+                    "MCOMM_SECRET_FILE or the cookie in the home directory must be the same",
+                    join->tcp->where);
     if (join->client.is_fatal)
         return ATTEMPT_FATAL;
     return again(join, "%s: %s", join->tcp->where, mcomm_last_error());

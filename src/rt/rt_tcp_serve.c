@@ -231,7 +231,10 @@ static bool peer_read(struct peer *peer)
     }
     if (n < 0 || mci_rdv_conn_input(&peer->conn, buf, (size_t)n) == MCOMM_SUCCESS)
         return true;
-    mci_log_debug("rendezvous: closed %s: %s", peer->conn.from, mcomm_last_error());
+    if (peer->conn.auth.refusal == MCI_AUTH_REFUSAL_SECRET)
+        mci_log_warn("rendezvous: %s has another secret than rank 0", peer->conn.from);
+    else
+        mci_log_debug("rendezvous: closed %s: %s", peer->conn.from, mcomm_last_error());
     return false;
 }
 

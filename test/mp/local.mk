@@ -1,9 +1,15 @@
 # Multi-process tests: programs (linked with the shared library) and their case files.
-MP_PROGS += %D%/rt_start
-# Start-up is tested below the public interface: linked with the archive.
-%C%_rt_start_LDADD = libmcomm_all.la
-MP_CASES +=
 EXTRA_DIST += %D%/mp.h
+
+# rt: start-up is tested below the public interface, so these are linked with the archive
+MP_PROGS += %D%/rt_start %D%/rt_edges
+%C%_rt_start_LDADD = libmcomm_all.la
+%C%_rt_edges_LDADD = libmcomm_all.la
+MP_CASES += %D%/rt_start.mp %D%/rt_start_pmix.mp %D%/rt_again.mp %D%/rt_again_pmix.mp %D%/rt_detach.mp \
+	%D%/rt_missing.mp %D%/rt_missing_pmix.mp %D%/rt_stopped.mp %D%/rt_stopped_pmix.mp \
+	%D%/rt_abort.mp %D%/rt_abort_pmix.mp %D%/rt_death_told.mp %D%/rt_death_untold.mp \
+	%D%/rt_64.mp %D%/rt_64_pmix.mp %D%/rt_intruders.mp %D%/rt_edges.mp
+SCRIPT_TESTS += %D%/rt_launcher_lost.sh
 
 # core: communicators, start and end
 MP_PROGS += %D%/comm %D%/init

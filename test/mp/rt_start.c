@@ -3,15 +3,17 @@
 /*
  * Start-up of a job through whatever bootstrap the environment offers, many times in one process:
  * blobs of random sizes (from nothing to the largest) must come back in rank order.
- * Arguments: kind=NAME (must be this bootstrap), cycles=N, fault=stay-away|stop|exit (the last rank
+ * Arguments: kind=NAME (must be this bootstrap), cycles=N, fault=stay-away|stop (the last rank
  * does that instead of exchanging; the others must fail in time and name it), timeout=MS,
- * abort=RANK, print=1, death=told|untold|launcher (the last rank, or the launcher if it is our
- * parent, is killed after the exchange; told and launcher: the others must hear of it).
+ * abort=RANK, print=1, death=told|untold|launcher (the last rank kills itself after the
+ * exchange, or the caller kills the launcher then; told and launcher: the others must hear of it),
+ * intrude=1 (the last rank first sends all kinds of garbage to the tcp rendezvous).
  */
 #include "config.h"
 
 #include "rt/rt.h"
 
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -113,6 +115,23 @@ static int run_cycle(int cycle, const char *kind, int timeout_ms, bool is_printi
     return rc;
 }
 
+/* Until the others' time is over; stopped as a whole, or only not taking part. */
+static void stay_away(bool is_stopped, int timeout_ms)
+{
+    struct timespec wait = {.tv_sec = timeout_ms / 1000 + 1};
+    pid_t parent = getpid();
+
+    if (!is_stopped) {
+        nanosleep(&wait, NULL);
+    } else if (fork() == 0) {
+        nanosleep(&wait, NULL);
+        kill(parent, SIGCONT);
+        _exit(0);
+    } else {
+        raise(SIGSTOP);
+    }
+}
+
 /* The last rank stays away in some way; the others must be told its number before the time is over. */
 static int run_fault(const char *fault, int timeout_ms)
 {
@@ -127,13 +146,7 @@ static int run_fault(const char *fault, int timeout_ms)
     rank = mci_rt_info(rt)->rank;
     size = mci_rt_info(rt)->size;
     if (rank == size - 1) {
-        if (strcmp(fault, "stop") == 0)
-            raise(SIGSTOP); /* the runner, or the launcher, ends it */
-        if (strcmp(fault, "stay-away") == 0) {
-            struct timespec wait = {.tv_sec = timeout_ms / 1000 + 1};
-
-            nanosleep(&wait, NULL); /* stays away until the others' time is over */
-        }
+        stay_away(strcmp(fault, "stop") == 0, timeout_ms);
         mci_rt_stop(rt);
         return 0;
     }
@@ -161,6 +174,54 @@ static int run_abort(int who)
         mci_rt_abort(rt, 7, "as the test wants");
     for (;;)
         pause(); /* the launcher ends us */
+}
+
+/* Connect to the rendezvous as soon as rank 0 listens; -1: never. */
+static int intrude_connect(const struct sockaddr_in *to)
+{
+    for (int i = 0; i < 2000; i++) {
+        struct timespec wait = {.tv_nsec = 5000000};
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+        if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0)
+            return fd;
+        close(fd);
+        nanosleep(&wait, NULL);
+    }
+    return -1;
+}
+
+/* Port scanners, browsers, half a hello, noise, and many that say nothing and stay. */
+static int intrude(void)
+{
+    static const char *const sayings[] = {"GET / HTTP/1.1\r\n\r\n", "MCAU\001\001\044", "MCAU",
+                                          "RV\001", ""};
+    const char *where = getenv("MCOMM_RENDEZVOUS");
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    char host[64];
+    unsigned port;
+    uint32_t seed = 7;
+
+    if (where == NULL || sscanf(where, "%63[^:]:%u", host, &port) != 2)
+        return fail(-1, "MCOMM_RENDEZVOUS");
+    to.sin_port = htons((uint16_t)port);
+    inet_pton(AF_INET, host, &to.sin_addr);
+    for (int i = 0; i < 150; i++) {
+        int fd = intrude_connect(&to);
+        unsigned char noise[600];
+
+        if (fd < 0)
+            return fail(-1, "connect");
+        for (size_t k = 0; k < sizeof(noise); k++)
+            noise[k] = (unsigned char)next_random(&seed);
+        if (i % 2 == 0)
+            send(fd, noise, 1 + next_random(&seed) % sizeof(noise), MSG_NOSIGNAL);
+        else
+            send(fd, sayings[i / 2 % 5], strlen(sayings[i / 2 % 5]), MSG_NOSIGNAL);
+        if (i % 3 == 0)
+            close(fd); /* the others stay until this process ends */
+    }
+    return 0;
 }
 
 static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -208,8 +269,7 @@ static int run_death(const char *death)
         return fail(rank, "exchange");
     mci_rt_blobs_free(&blobs);
     if (strcmp(death, "launcher") == 0) {
-        if (rank == 0)
-            kill(getppid(), SIGKILL);
+        printf("rank %d: ready\n", rank);
         return await_event(rank, -1);
     }
     if (rank == last)
@@ -238,6 +298,8 @@ int main(int argc, char **argv)
         return run_death(death);
     if (abort_rank >= 0)
         return run_abort(abort_rank);
+    if (arg_int(argc, argv, "intrude", 0) != 0 && atoi(getenv("MCOMM_RANK")) + 1 == atoi(getenv("MCOMM_SIZE")))
+        rc = intrude();
     for (int cycle = 0; cycle < cycles && rc == 0; cycle++)
         rc = run_cycle(cycle, kind, timeout_ms, arg_int(argc, argv, "print", 0) != 0 && cycle == cycles - 1);
     return rc;

@@ -11,11 +11,12 @@ UNIT_TESTS += %D%/test_base_wait
 UNIT_TESTS += %D%/test_pt2pt_match
 %C%_test_pt2pt_match_LDADD = $(UNIT_LDADD)
 
-UNIT_TESTS += %D%/test_rt_auth %D%/test_rt_addr %D%/test_rt_rdv %D%/test_rt_fuzz
+UNIT_TESTS += %D%/test_rt_auth %D%/test_rt_addr %D%/test_rt_rdv %D%/test_rt_fuzz %D%/test_rt_select
 %C%_test_rt_auth_LDADD = $(UNIT_LDADD)
 %C%_test_rt_addr_LDADD = $(UNIT_LDADD)
 %C%_test_rt_rdv_LDADD = $(UNIT_LDADD)
 %C%_test_rt_fuzz_LDADD = $(UNIT_LDADD)
+%C%_test_rt_select_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += %D%/test_rail_shm_pair %D%/test_rail_shm_kill
 %C%_test_rail_shm_pair_SOURCES = %D%/test_rail_shm_pair.c %D%/rail_shm_common.h
 %C%_test_rail_shm_pair_LDADD = $(UNIT_LDADD)
