@@ -21,7 +21,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#define BACKOFF_MIN_MS 4
+#define BACKOFF_MIN_MS 1
 #define BACKOFF_MAX_MS 250
 #define CONNECT_MS 3000 /* for one address before the next is tried */
 #define READ_BYTES 65536
@@ -270,8 +270,9 @@ static mcomm_err_t join_run(struct join *join)
         if (result == ATTEMPT_FATAL)
             return join->client.error;
         /* Spread the ranks a little: they all started in the same moment. */
-        poll(NULL, 0, min_int(backoff_ms + join->rt->info.rank % 4, mci_rt_time_left_ms(join->rt)));
-        backoff_ms = min_int(backoff_ms * 3 / 2, BACKOFF_MAX_MS);
+        poll(NULL, 0, min_int(backoff_ms + (backoff_ms > 8 ? join->rt->info.rank % 8 : 0),
+                              mci_rt_time_left_ms(join->rt)));
+        backoff_ms = min_int(backoff_ms * 3 / 2 + 1, BACKOFF_MAX_MS);
     }
     return timed_out(join);
 }
