@@ -8,7 +8,10 @@
  */
 #include "config.h"
 
+#include "base/clock.h"
 #include "rma/rma_priv.h"
+
+#define WATCH_AFTER_NS 20000000 /* then the members that may signal are connected and watched */
 
 struct waiting { /* on the stack of the thread that waits */
     struct mci_list link;
@@ -169,7 +172,8 @@ static mcomm_err_t wait_loop(struct mci_win *win, struct waiting *waiting, int t
 {
     struct mci_waiter w;
     mcomm_err_t err = MCOMM_SUCCESS;
-    unsigned rounds = 0;
+    int64_t watch_ns = mci_clock_ns() + WATCH_AFTER_NS;
+    bool is_watched = false;
 
     mci_wait_begin(&w, timeout_ms);
     while (!is_satisfied(waiting, seen_p) && err == MCOMM_SUCCESS) {
@@ -180,8 +184,10 @@ static mcomm_err_t wait_loop(struct mci_win *win, struct waiting *waiting, int t
             err = new_death(win);
         if (err == MCOMM_SUCCESS && atomic_load(&win->comm->is_revoked))
             err = mci_err_set(MCOMM_ERR_REVOKED, "the window's communicator is revoked");
-        if (++rounds == 256)
+        if (!is_watched && mci_clock_ns() >= watch_ns) {
+            is_watched = true;
             watch_all(win);
+        }
     }
     return err;
 }
