@@ -40,3 +40,7 @@ UNIT_TESTS += %D%/test_kvobj_place
 UNIT_TESTS += %D%/test_kvobj_store
 %C%_test_kvobj_store_SOURCES = %D%/test_kvobj_store.c %D%/kv_fixture.c %D%/kv_fixture.h
 %C%_test_kvobj_store_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += %D%/test_rma_interval %D%/test_rma_op
+%C%_test_rma_interval_LDADD = $(UNIT_LDADD)
+%C%_test_rma_op_LDADD = $(UNIT_LDADD) -lm
