@@ -1,5 +1,12 @@
 # Tools: they use mooncake_comm.h only, like any user.
-bin_PROGRAMS +=
+bin_PROGRAMS += mcomm_trace mcomm_perf
+mcomm_perf_SOURCES = %D%/perf/mcomm_perf.c %D%/perf/bench.h %D%/perf/measure.c %D%/perf/bench_p2p.c \
+	%D%/perf/bench_rma.c %D%/perf/bench_coll.c %D%/perf/bench_kv.c
+mcomm_perf_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+mcomm_trace_SOURCES = %D%/trace/mcomm_trace.c %D%/trace/replay.c %D%/trace/replay.h \
+	%D%/trace/trace_file.c %D%/trace/trace_file.h
+mcomm_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+mcomm_trace_LDADD = $(LDADD) $(ZLIB_LIBS) -lm
 
 # ---- make lint ----------------------------------------------------------------------------------
 # What is not on this machine (clang-format, cppcheck) is named and left out.

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * What the benchmarks of mcomm_perf share: the measuring loop, and buffers that are rewritten
+ * before and read after every transfer (a transfer that leaves its cost to the user's next write
+ * or read would look fast otherwise).
+ */
+#ifndef MCOMM_PERF_BENCH_H
+#define MCOMM_PERF_BENCH_H
+
+#include "mooncake_comm.h"
+
+struct bench {
+    int rank, size;
+    int is_hot; /* leave the buffers alone */
+    int is_csv;
+    double box_seconds;       /* of one figure */
+    size_t max_nbytes;        /* larger sizes are left out */
+    unsigned char *src, *dst; /* buffer_nbytes each */
+    size_t buffer_nbytes;
+    mcomm_comm_t comm;
+    mcomm_win_t win;
+    mcomm_kv_t kv;
+    const char *failed; /* what went wrong, NULL */
+};
+
+#define BENCH_WINDOW 16 /* operations in flight of the streaming forms */
+
+/* A loop of iterations over nbytes. Ranks that do not take part return at once. */
+typedef void (*bench_fn_t)(struct bench *b, size_t nbytes, long iterations);
+
+/* Median over up to 11 batches; prints a row on rank 0. divisor: operations per iteration. */
+void bench_measure(struct bench *b, const char *op, bench_fn_t fn, size_t nbytes, double divisor);
+/* Notes the first error of a call. */
+void bench_check(struct bench *b, mcomm_err_t err, const char *what);
+void bench_rewrite(const struct bench *b, unsigned char *buf, size_t nbytes);
+void bench_read(const struct bench *b, const unsigned char *buf, size_t nbytes);
+void bench_heading(const struct bench *b, const char *text);
+
+void bench_flag(
+    struct bench *b); /* round trip of a flag in shared memory: how near the cores are */
+void bench_p2p(struct bench *b);
+void bench_rma(struct bench *b);
+void bench_coll(struct bench *b);
+void bench_kv(struct bench *b);
+
+#endif

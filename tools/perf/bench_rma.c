@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/* One-sided operations of rank 0 on rank 1 (on itself when alone). */
+#include "config.h"
+
+#include "perf/bench.h"
+
+#include <string.h>
+
+static const size_t sizes[] = {8, 4096, 65536, 1048576, 4194304};
+#define SIZE_NUM (sizeof(sizes) / sizeof(sizes[0]))
+
+static int target_of(const struct bench *b)
+{
+    return b->size > 1 ? 1 : 0;
+}
+
+static void put(struct bench *b, size_t nbytes, long iterations)
+{
+    if (b->rank != 0)
+        return;
+    for (long i = 0; i < iterations && b->failed == NULL; i++) {
+        bench_rewrite(b, b->src, nbytes);
+        bench_check(b, mcomm_put(b->src, nbytes, target_of(b), 0, b->win), "put");
+        bench_check(b, mcomm_flush(target_of(b), b->win), "flush");
+    }
+}
+
+static void get(struct bench *b, size_t nbytes, long iterations)
+{
+    if (b->rank != 0)
+        return;
+    for (long i = 0; i < iterations && b->failed == NULL; i++) {
+        bench_check(b, mcomm_get(b->dst, nbytes, target_of(b), 0, b->win), "get");
+        bench_check(b, mcomm_flush(target_of(b), b->win), "flush");
+        bench_read(b, b->dst, nbytes);
+    }
+}
+
+static void put_window(struct bench *b, size_t nbytes, long iterations)
+{
+    if (b->rank != 0)
+        return;
+    for (long i = 0; i < iterations && b->failed == NULL; i++) {
+        for (size_t k = 0; k < BENCH_WINDOW; k++) {
+            bench_rewrite(b, b->src + k * nbytes, nbytes);
+            bench_check(b, mcomm_put(b->src + k * nbytes, nbytes, target_of(b), k * nbytes, b->win),
+                        "put");
+        }
+        bench_check(b, mcomm_flush(target_of(b), b->win), "flush");
+    }
+}
+
+static void get_window(struct bench *b, size_t nbytes, long iterations)
+{
+    if (b->rank != 0)
+        return;
+    for (long i = 0; i < iterations && b->failed == NULL; i++) {
+        for (size_t k = 0; k < BENCH_WINDOW; k++)
+            bench_check(b, mcomm_get(b->dst + k * nbytes, nbytes, target_of(b), k * nbytes, b->win),
+                        "get");
+        bench_check(b, mcomm_flush(target_of(b), b->win), "flush");
+        bench_read(b, b->dst, nbytes * BENCH_WINDOW);
+    }
+}
+
+static void fetch_add(struct bench *b, size_t nbytes, long iterations)
+{
+    int64_t one = 1, old;
+
+    (void)nbytes;
+    if (b->rank != 0)
+        return;
+    for (long i = 0; i < iterations && b->failed == NULL; i++)
+        bench_check(b,
+                    mcomm_fetch_and_op(&one, &old, MCOMM_INT64, target_of(b), 0, MCOMM_SUM, b->win),
+                    "fetch_and_op");
+}
+
+void bench_rma(struct bench *b)
+{
+    mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
+    void *base;
+
+    attr.nbytes = b->buffer_nbytes;
+    bench_check(b, mcomm_win_allocate(&attr, b->comm, &base, &b->win), "win_allocate");
+    if (b->failed != NULL)
+        return;
+    memset(base, 1, attr.nbytes);
+    bench_heading(b, "one-sided, rank 0 on rank 1: operation and flush");
+    for (size_t i = 0; i < SIZE_NUM; i++)
+        bench_measure(b, "put_flush", put, sizes[i], 1);
+    for (size_t i = 0; i < SIZE_NUM; i++)
+        bench_measure(b, "get_flush", get, sizes[i], 1);
+    bench_heading(b, "one-sided, 16 operations and one flush, time of one");
+    for (size_t i = 0; i < SIZE_NUM; i++)
+        if (sizes[i] * BENCH_WINDOW <= b->buffer_nbytes)
+            bench_measure(b, "put16_flush", put_window, sizes[i], BENCH_WINDOW);
+    for (size_t i = 0; i < SIZE_NUM; i++)
+        if (sizes[i] * BENCH_WINDOW <= b->buffer_nbytes)
+            bench_measure(b, "get16_flush", get_window, sizes[i], BENCH_WINDOW);
+    bench_measure(b, "fetch_add", fetch_add, 8, 1);
+    bench_check(b, mcomm_win_free(&b->win), "win_free");
+}
