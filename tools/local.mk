@@ -1,5 +1,7 @@
 # Tools: they use mooncake_comm.h only, like any user.
-bin_PROGRAMS += mcomm_trace mcomm_perf
+bin_PROGRAMS += mcomm_info mcomm_check mcomm_perf mcomm_trace
+mcomm_info_SOURCES = %D%/mcomm_info.c
+mcomm_check_SOURCES = %D%/mcomm_check.c
 mcomm_perf_SOURCES = %D%/perf/mcomm_perf.c %D%/perf/bench.h %D%/perf/measure.c %D%/perf/bench_p2p.c \
 	%D%/perf/bench_rma.c %D%/perf/bench_coll.c %D%/perf/bench_kv.c
 mcomm_perf_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
