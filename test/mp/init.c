@@ -24,6 +24,20 @@ static int count_entries(const char *path)
     return count;
 }
 
+/* What the descriptors are, for the log. */
+static void print_fds(void)
+{
+    char path[64], target[256];
+    ssize_t n;
+
+    for (int fd = 0; fd < 256; fd++) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        n = readlink(path, target, sizeof(target) - 1);
+        if (n > 0)
+            fprintf(stderr, "fd %d: %.*s\n", fd, (int)n, target);
+    }
+}
+
 static int count_maps(void)
 {
     FILE *file = fopen("/proc/self/maps", "r");
@@ -99,6 +113,8 @@ static void test_cycles(int cycles)
     for (int i = warm; i < cycles; i++)
         one_cycle(false);
     late = footprint_now();
+    if (late.fds != early.fds)
+        print_fds();
     CHECK_EQ(late.fds, early.fds);
     CHECK_EQ(late.threads, early.threads);
     CHECK(late.maps <= early.maps + 8); /* the C library's own arenas may come and go */
