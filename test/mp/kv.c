@@ -242,7 +242,7 @@ static void mode_random(int is_tight)
     size_t roomy = mp_size > 2 && mp_rank == 1 ? 0 : (size_t)48 << 20;
     mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, is_tight ? (size_t)1 << 20 : roomy);
     char *buf = malloc((size_t)32 * VALUE_MAX);
-    unsigned rounds = 4;
+    unsigned rounds = is_tight ? 2 : 3;
 
     CHECK(buf != NULL);
     for (unsigned round = 0; round < rounds; round++) {

@@ -44,3 +44,6 @@ UNIT_TESTS += %D%/test_kvobj_store
 UNIT_TESTS += %D%/test_rma_interval %D%/test_rma_op
 %C%_test_rma_interval_LDADD = $(UNIT_LDADD)
 %C%_test_rma_op_LDADD = $(UNIT_LDADD) -lm
+UNIT_TESTS += %D%/test_kvobj_kill
+%C%_test_kvobj_kill_SOURCES = %D%/test_kvobj_kill.c %D%/kv_fixture.c %D%/kv_fixture.h
+%C%_test_kvobj_kill_LDADD = $(UNIT_LDADD)
