@@ -58,7 +58,8 @@ static bool is_ipv6_text(const char *host)
 
 static bool is_host_text(const char *host)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
 
     return host[0] != '\0' && host[0] != '-' && host[strspn(host, allowed)] == '\0';
 }
@@ -153,7 +154,8 @@ static mcomm_err_t resolve_numeric(const struct mci_addr_name *name, struct mci_
     if (addr->in6.sin6_scope_id == 0 && scope[strspn(scope, "0123456789")] == '\0')
         addr->in6.sin6_scope_id = (uint32_t)strtoul(scope, NULL, 10);
     if (addr->in6.sin6_scope_id == 0)
-        return mci_err_set(MCOMM_ERR_ARG, "\"%s\": there is no interface \"%s\"", name->host, scope);
+        return mci_err_set(MCOMM_ERR_ARG, "\"%s\": there is no interface \"%s\"", name->host,
+                           scope);
     return MCOMM_SUCCESS;
 }
 
@@ -178,8 +180,9 @@ static mcomm_err_t lookup_wait(struct lookup *lookup, int timeout_ms)
         clock_gettime(CLOCK_MONOTONIC, &now);
         left_ns = (end.tv_sec - now.tv_sec) * INT64_C(1000000000) + end.tv_nsec - now.tv_nsec;
         if (left_ns <= 0)
-            return mci_err_set(MCOMM_ERR_TIMEOUT, "host \"%s\": no answer to the look-up within %d ms",
-                               lookup->host, timeout_ms);
+            return mci_err_set(MCOMM_ERR_TIMEOUT,
+                               "host \"%s\": no answer to the look-up within %d ms", lookup->host,
+                               timeout_ms);
         left.tv_sec = left_ns / 1000000000;
         left.tv_nsec = left_ns % 1000000000;
         gai_suspend(list, 1, &left);
@@ -193,7 +196,8 @@ static int lookup_take(const struct lookup *lookup, struct mci_addr *addrs, int 
 {
     int num = 0;
 
-    for (struct addrinfo *ai = lookup->request.ar_result; ai != NULL && num < max; ai = ai->ai_next) {
+    for (struct addrinfo *ai = lookup->request.ar_result; ai != NULL && num < max;
+         ai = ai->ai_next) {
         if (mci_addr_from_sockaddr(ai->ai_addr, &addrs[num]))
             num++;
     }
@@ -205,7 +209,8 @@ static mcomm_err_t resolve_name(const struct mci_addr_name *name, int timeout_ms
 {
     struct lookup *lookup = mci_mem_zalloc(sizeof(*lookup));
     struct gaicb *list[1];
-    /* The look-up runs in a thread of the C library, which must not take the user's signals' place. */
+    /* The look-up runs in a thread of the C library, which must not take the user's signals' place.
+     */
     struct sigevent none = {.sigev_notify = SIGEV_NONE};
     mcomm_err_t err;
     int rc;

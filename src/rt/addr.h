@@ -80,7 +80,8 @@ bool mci_addr_is_link_local(const struct mci_addr *addr);
 bool mci_addr_equal(const struct mci_addr *a, const struct mci_addr *b);
 
 /** Does addr lie in the network of net with this prefix length? */
-bool mci_addr_in_net(const struct mci_addr *addr, const struct mci_addr *net, unsigned prefix_nbits);
+bool mci_addr_in_net(const struct mci_addr *addr, const struct mci_addr *net,
+                     unsigned prefix_nbits);
 
 /** Every address of every interface, as the kernel tells them. Free with mci_addr_list_free(). */
 mcomm_err_t mci_addr_list_enumerate(struct mci_addr_list *list_p);

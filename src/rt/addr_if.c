@@ -49,7 +49,7 @@ static bool has_sys(const char *ifname, const char *what)
 
 static bool is_bridge_name(const char *ifname)
 {
-    static const char *const prefixes[] = {"docker", "virbr", "br-",  "cni", "flannel", "cali",
+    static const char *const prefixes[] = {"docker", "virbr", "br-",   "cni", "flannel", "cali",
                                            "veth",   "lxc",   "lxdbr", "tun", "tap",     "kube"};
 
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
@@ -205,8 +205,9 @@ static mcomm_err_t no_match(const struct mci_addr_list *all, const char *what)
         n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s %s%s", i == 0 ? "" : ", ",
                               all->ifs[i].ifname, mci_addr_format(&all->ifs[i].addr, addr),
                               all->ifs[i].is_up ? "" : " (down)");
-    return mci_err_set(MCOMM_ERR_ARG, "MCOMM_NET: \"%s\" matches no interface that is up; there is: %s",
-                       what, names[0] != '\0' ? names : "none");
+    return mci_err_set(MCOMM_ERR_ARG,
+                       "MCOMM_NET: \"%s\" matches no interface that is up; there is: %s", what,
+                       names[0] != '\0' ? names : "none");
 }
 
 /* Named link-local addresses are fine; a pattern takes them only if the interface has no other. */

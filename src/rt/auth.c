@@ -36,9 +36,11 @@ static const struct {
 } states[MCI_AUTH_STATE_NUM] = {
     [MCI_AUTH_WAIT_HELLO] = {"wait hello", BIT(MCI_AUTH_WAIT_PROOF) | BIT(MCI_AUTH_FAILED),
                              FRAME_HELLO},
-    [MCI_AUTH_WAIT_CHALLENGE] = {"wait challenge", BIT(MCI_AUTH_WAIT_WELCOME) | BIT(MCI_AUTH_FAILED),
+    [MCI_AUTH_WAIT_CHALLENGE] = {"wait challenge",
+                                 BIT(MCI_AUTH_WAIT_WELCOME) | BIT(MCI_AUTH_FAILED),
                                  FRAME_CHALLENGE},
-    [MCI_AUTH_WAIT_PROOF] = {"wait proof", BIT(MCI_AUTH_PROVEN) | BIT(MCI_AUTH_FAILED), FRAME_PROOF},
+    [MCI_AUTH_WAIT_PROOF] = {"wait proof", BIT(MCI_AUTH_PROVEN) | BIT(MCI_AUTH_FAILED),
+                             FRAME_PROOF},
     [MCI_AUTH_WAIT_WELCOME] = {"wait welcome", BIT(MCI_AUTH_PROVEN) | BIT(MCI_AUTH_FAILED),
                                FRAME_WELCOME},
     [MCI_AUTH_PROVEN] = {"proven", 0, 0},
@@ -80,7 +82,8 @@ static void put_hello(struct mci_auth *auth)
     p[1] = (uint8_t)auth->role;
     p[2] = 0;
     p[3] = 0;
-    memcpy(p + 4, is_initiator ? auth->nonce_initiator : auth->nonce_acceptor, MCI_AUTH_NONCE_BYTES);
+    memcpy(p + 4, is_initiator ? auth->nonce_initiator : auth->nonce_acceptor,
+           MCI_AUTH_NONCE_BYTES);
 }
 
 static mcomm_err_t auth_fail(struct mci_auth *auth)
@@ -121,8 +124,7 @@ static void proof_mac(const struct mci_auth *auth, enum mci_auth_role sender, co
 static void put_proof(struct mci_auth *auth)
 {
     size_t n = auth->payload_nbytes;
-    uint8_t *p = frame_begin(auth,
-                             auth->role == MCI_AUTH_INITIATOR ? FRAME_PROOF : FRAME_WELCOME,
+    uint8_t *p = frame_begin(auth, auth->role == MCI_AUTH_INITIATOR ? FRAME_PROOF : FRAME_WELCOME,
                              n + MCI_AUTH_MAC_BYTES);
 
     memcpy(p, auth->payload, n);
@@ -174,7 +176,8 @@ static size_t body_nbytes(const struct mci_auth *auth)
     return (size_t)auth->in[6] | (size_t)auth->in[7] << 8;
 }
 
-/* What may come now: the awaited frame, or for an initiator a refusal; with the length it must have. */
+/* What may come now: the awaited frame, or for an initiator a refusal; with the length it must
+ * have. */
 static mcomm_err_t check_header(struct mci_auth *auth)
 {
     size_t n = body_nbytes(auth);
@@ -198,8 +201,8 @@ static mcomm_err_t check_header(struct mci_auth *auth)
     else
         is_length_ok = n >= MCI_AUTH_MAC_BYTES && n <= MCI_AUTH_PAYLOAD_MAX + MCI_AUTH_MAC_BYTES;
     if ((!is_refuse && type != states[auth->state].await) || !is_length_ok) {
-        mci_err_set(MCOMM_ERR_AUTH, "unexpected admission frame %u of %zu bytes in state '%s'", type,
-                    n, states[auth->state].name);
+        mci_err_set(MCOMM_ERR_AUTH, "unexpected admission frame %u of %zu bytes in state '%s'",
+                    type, n, states[auth->state].name);
         return auth_fail(auth);
     }
     return MCOMM_SUCCESS;
@@ -211,12 +214,13 @@ static mcomm_err_t on_refuse(struct mci_auth *auth, const uint8_t *body)
     auth->refusal = body[0] <= MCI_AUTH_REFUSAL_SECRET ? body[0] : MCI_AUTH_REFUSAL_NONE;
     switch (auth->refusal) {
     case MCI_AUTH_REFUSAL_VERSION:
-        mci_err_set(MCOMM_ERR_AUTH, "refused: the peer speaks admission protocol %u, this library %u",
-                    body[2], MCI_AUTH_VERSION);
+        mci_err_set(MCOMM_ERR_AUTH,
+                    "refused: the peer speaks admission protocol %u, this library %u", body[2],
+                    MCI_AUTH_VERSION);
         break;
     case MCI_AUTH_REFUSAL_ALGORITHM:
-        mci_err_set(MCOMM_ERR_AUTH, "refused: the peer uses keyed hash %u, this library %u", body[1],
-                    auth->algorithm);
+        mci_err_set(MCOMM_ERR_AUTH, "refused: the peer uses keyed hash %u, this library %u",
+                    body[1], auth->algorithm);
         break;
     case MCI_AUTH_REFUSAL_SECRET:
         mci_err_set(MCOMM_ERR_AUTH, "refused: the peer has another secret");

@@ -26,7 +26,8 @@
 
 enum mci_auth_role {
     MCI_AUTH_INITIATOR = 1, /* connects, speaks first, proves first */
-    MCI_AUTH_ACCEPTOR = 2,  /* says nothing before a well-formed hello, and no payload before a proof */
+    MCI_AUTH_ACCEPTOR =
+        2, /* says nothing before a well-formed hello, and no payload before a proof */
 };
 
 enum mci_auth_state {
@@ -115,8 +116,9 @@ void mci_auth_blake2b(uint8_t mac[MCI_AUTH_MAC_BYTES], const uint8_t key[MCI_AUT
                       const void *msg, size_t nbytes);
 
 /** A secret of its own for each use of one secret: keyed hash of label and salt. */
-void mci_auth_derive(uint8_t out[MCI_AUTH_SECRET_BYTES], const uint8_t secret[MCI_AUTH_SECRET_BYTES],
-                     const char *label, const void *salt, size_t salt_nbytes);
+void mci_auth_derive(uint8_t out[MCI_AUTH_SECRET_BYTES],
+                     const uint8_t secret[MCI_AUTH_SECRET_BYTES], const char *label,
+                     const void *salt, size_t salt_nbytes);
 
 mcomm_err_t mci_auth_random(void *buf, size_t nbytes);
 

@@ -134,8 +134,9 @@ void mci_auth_mac(uint8_t mac[MCI_AUTH_MAC_BYTES], const uint8_t key[MCI_AUTH_SE
     mci_auth_blake2b(mac, key, msg, nbytes);
 }
 
-void mci_auth_derive(uint8_t out[MCI_AUTH_SECRET_BYTES], const uint8_t secret[MCI_AUTH_SECRET_BYTES],
-                     const char *label, const void *salt, size_t salt_nbytes)
+void mci_auth_derive(uint8_t out[MCI_AUTH_SECRET_BYTES],
+                     const uint8_t secret[MCI_AUTH_SECRET_BYTES], const char *label,
+                     const void *salt, size_t salt_nbytes)
 {
     uint8_t msg[LABEL_MAX + SALT_MAX] = {0};
     size_t label_nbytes = strnlen(label, LABEL_MAX);

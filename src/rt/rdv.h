@@ -3,8 +3,9 @@
 /*
  * The rendezvous protocol as state machines without I/O: rank 0 holds a server and one conn per
  * accepted connection, every other rank a client. After admission (rt/auth.h) a client joins with
- * its packet; when the last one has joined, everybody gets all packets, confirms, and the connection ends.
- * A conn that sends nonsense is to be closed; it never touches the server before it is admitted.
+ * its packet; when the last one has joined, everybody gets all packets, confirms, and the
+ * connection ends. A conn that sends nonsense is to be closed; it never touches the server before
+ * it is admitted.
  */
 #ifndef MCI_RT_RDV_H
 #define MCI_RT_RDV_H
@@ -103,9 +104,9 @@ struct mci_rdv_client {
     struct mci_auth auth;
     enum mci_rdv_client_state state;
     int size;
-    bool is_fatal;         /* FAILED, and trying again is no use */
-    bool is_asked;         /* a question is to be sent or was */
-    mcomm_err_t error;     /* why it FAILED */
+    bool is_fatal;     /* FAILED, and trying again is no use */
+    bool is_asked;     /* a question is to be sent or was */
+    mcomm_err_t error; /* why it FAILED */
     size_t out_nbytes;
     size_t out_sent;
     size_t head_nbytes; /* of the incoming frame */
@@ -145,7 +146,8 @@ enum mci_rdv_type {
 
 void mci_rdv_header_put(uint8_t head[MCI_RDV_HEADER_BYTES], enum mci_rdv_type type, size_t nbytes);
 /** @return false: not one of ours */
-bool mci_rdv_header_get(const uint8_t head[MCI_RDV_HEADER_BYTES], uint8_t *type_p, size_t *nbytes_p);
+bool mci_rdv_header_get(const uint8_t head[MCI_RDV_HEADER_BYTES], uint8_t *type_p,
+                        size_t *nbytes_p);
 void mci_rdv_hello_put(uint8_t buf[MCI_RDV_HELLO_BYTES], const struct mci_rdv_hello *hello);
 void mci_rdv_hello_get(const uint8_t buf[MCI_RDV_HELLO_BYTES], struct mci_rdv_hello *hello);
 uint32_t mci_rdv_get32(const uint8_t *p);

@@ -47,8 +47,8 @@ static mcomm_err_t client_fail(struct mci_rdv_client *client, mcomm_err_t err, b
 
 static mcomm_err_t client_bad_frame(struct mci_rdv_client *client, unsigned type, size_t nbytes)
 {
-    mci_err_set(MCOMM_ERR_BOOTSTRAP, "unexpected rendezvous frame %u of %zu bytes from rank 0", type,
-                nbytes);
+    mci_err_set(MCOMM_ERR_BOOTSTRAP, "unexpected rendezvous frame %u of %zu bytes from rank 0",
+                type, nbytes);
     return client_fail(client, MCOMM_ERR_BOOTSTRAP, true);
 }
 
@@ -115,7 +115,8 @@ static mcomm_err_t client_on_header(struct mci_rdv_client *client)
     uint8_t type;
     size_t n;
 
-    if (!mci_rdv_header_get(client->head, &type, &n) || type < MCI_RDV_ALL || type > MCI_RDV_GAVE_UP)
+    if (!mci_rdv_header_get(client->head, &type, &n) || type < MCI_RDV_ALL ||
+        type > MCI_RDV_GAVE_UP)
         return client_bad_frame(client, client->head[2], 0);
     if (n > (type == MCI_RDV_ALL ? all_max : MCI_RDV_TEXT_MAX - 1))
         return client_bad_frame(client, type, n);

@@ -153,10 +153,8 @@ mcomm_err_t mci_rdv_conn_init(struct mci_rdv_conn *conn, struct mci_rdv_server *
                               const char *from)
 {
     uint8_t payload[MCI_RDV_HELLO_BYTES];
-    struct mci_rdv_hello hello = {.version = MCI_RDV_VERSION,
-                                  .rank = 0,
-                                  .size = (uint32_t)server->size,
-                                  .pid = server->pid};
+    struct mci_rdv_hello hello = {
+        .version = MCI_RDV_VERSION, .rank = 0, .size = (uint32_t)server->size, .pid = server->pid};
 
     memset(conn, 0, sizeof(*conn));
     conn->server = server;
@@ -237,16 +235,17 @@ static mcomm_err_t conn_on_admitted(struct mci_rdv_conn *conn)
         return conn_refuse(conn, "process %u at %s speaks rendezvous protocol %u, rank 0 speaks %u",
                            hello->pid, conn->from, hello->version, MCI_RDV_VERSION);
     if (hello->size != (uint32_t)server->size)
-        return conn_refuse(conn,
-                           "process %u at %s, rank %u, says the job has %u ranks; rank 0 (process %u) "
-                           "says %d", hello->pid, conn->from, hello->rank, hello->size, server->pid,
-                           server->size);
+        return conn_refuse(
+            conn,
+            "process %u at %s, rank %u, says the job has %u ranks; rank 0 (process %u) "
+            "says %d",
+            hello->pid, conn->from, hello->rank, hello->size, server->pid, server->size);
     if (hello->rank >= (uint32_t)server->size)
-        return conn_refuse(conn, "process %u at %s says it is rank %u of %d", hello->pid, conn->from,
-                           hello->rank, server->size);
+        return conn_refuse(conn, "process %u at %s says it is rank %u of %d", hello->pid,
+                           conn->from, hello->rank, server->size);
     if (hello->rank == 0)
-        return conn_refuse(conn, "process %u at %s says it is rank 0, but process %u is", hello->pid,
-                           conn->from, server->pid);
+        return conn_refuse(conn, "process %u at %s says it is rank 0, but process %u is",
+                           hello->pid, conn->from, server->pid);
     if (mci_rdv_server_is_complete(server))
         return conn_refuse(conn, "process %u at %s says it is rank %u, but all %d ranks are there",
                            hello->pid, conn->from, hello->rank, server->size);
@@ -292,8 +291,8 @@ static void conn_on_ask(struct mci_rdv_conn *conn)
 
 static mcomm_err_t conn_bad_frame(const struct mci_rdv_conn *conn, unsigned type, size_t nbytes)
 {
-    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "unexpected rendezvous frame %u of %zu bytes from %s", type,
-                       nbytes, conn->from);
+    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "unexpected rendezvous frame %u of %zu bytes from %s",
+                       type, nbytes, conn->from);
 }
 
 /* Whether a frame of this kind and length may come now. */

@@ -27,10 +27,8 @@ static const struct mci_rt_ops *const kinds[MCI_RT_KIND_NUM] = {
 #ifdef HAVE_PMIX
     [MCI_RT_PMIX] = &mci_rt_pmix_ops,
 #endif
-    [MCI_RT_PMI1] = &mci_rt_pmi1_ops,
-    [MCI_RT_TCP] = &mci_rt_tcp_ops,
-    [MCI_RT_OOB] = &mci_rt_oob_ops,
-    [MCI_RT_SINGLETON] = &mci_rt_singleton_ops,
+    [MCI_RT_PMI1] = &mci_rt_pmi1_ops, [MCI_RT_TCP] = &mci_rt_tcp_ops,
+    [MCI_RT_OOB] = &mci_rt_oob_ops,   [MCI_RT_SINGLETON] = &mci_rt_singleton_ops,
 };
 
 /* Before each blob, little-endian; 48 bytes. */
@@ -119,13 +117,16 @@ static mcomm_err_t headers_check(const struct mci_rt *rt, const struct mci_rt_bl
     for (int i = 0; i < blobs->num; i++) {
         if (blobs->blobs[i].nbytes < sizeof(header) ||
             memcmp(blobs->blobs[i].ptr, packet_magic, sizeof(packet_magic)) != 0)
-            return mci_err_set(MCOMM_ERR_BOOTSTRAP, "rank %d gave %zu bytes that are not ours: is it "
-                               "another program?", i, blobs->blobs[i].nbytes);
+            return mci_err_set(MCOMM_ERR_BOOTSTRAP,
+                               "rank %d gave %zu bytes that are not ours: is it "
+                               "another program?",
+                               i, blobs->blobs[i].nbytes);
         memcpy(&header, blobs->blobs[i].ptr, sizeof(header));
         if (header.version != PACKET_VERSION)
             return mci_err_set(MCOMM_ERR_BOOTSTRAP,
                                "rank %d uses start-up protocol %u, rank %d uses %d: all ranks need "
-                               "the same library", i, header.version, rt->info.rank, PACKET_VERSION);
+                               "the same library",
+                               i, header.version, rt->info.rank, PACKET_VERSION);
         if (header.rank != (uint32_t)i || header.size != (uint32_t)rt->info.size)
             return mci_err_set(MCOMM_ERR_BOOTSTRAP,
                                "at place %d of %d is a process that takes itself for rank %u of %u",
@@ -134,7 +135,8 @@ static mcomm_err_t headers_check(const struct mci_rt *rt, const struct mci_rt_bl
     return MCOMM_SUCCESS;
 }
 
-/* Rank 0's random bytes name the job and, keyed with what the bootstrap may have, give its secret. */
+/* Rank 0's random bytes name the job and, keyed with what the bootstrap may have, give its secret.
+ */
 static void take_secret(struct mci_rt *rt, const struct mci_rt_blobs *blobs)
 {
     uint8_t nonce[MCI_AUTH_MAC_BYTES];
@@ -156,8 +158,8 @@ mcomm_err_t mci_rt_exchange(struct mci_rt *rt, const void *blob, size_t nbytes,
     mcomm_err_t err;
 
     if (nbytes > MCI_RT_BLOB_MAX)
-        return mci_err_set(MCOMM_ERR_ARG, "nbytes = %zu: a start-up blob has at most %d bytes", nbytes,
-                           MCI_RT_BLOB_MAX);
+        return mci_err_set(MCOMM_ERR_ARG, "nbytes = %zu: a start-up blob has at most %d bytes",
+                           nbytes, MCI_RT_BLOB_MAX);
     if (rt->is_exchanged)
         return mci_err_set(MCOMM_ERR_INTERNAL, "start-up blobs are exchanged once");
     header_fill(rt, &header);

@@ -70,8 +70,9 @@ const struct mci_rt_info *mci_rt_info(const struct mci_rt *rt);
  * Give one blob, get everybody's. Collective, once per mci_rt.
  * @param nbytes  at most MCI_RT_BLOB_MAX, may differ between ranks, may be 0
  * @param out     free with mci_rt_blobs_free()
- * @return MCOMM_SUCCESS; MCOMM_ERR_TIMEOUT, the text names the missing ranks as far as the bootstrap
- *         can know; MCOMM_ERR_BOOTSTRAP (refused, launcher lost, ranks that disagree about the job)
+ * @return MCOMM_SUCCESS; MCOMM_ERR_TIMEOUT, the text names the missing ranks as far as the
+ * bootstrap can know; MCOMM_ERR_BOOTSTRAP (refused, launcher lost, ranks that disagree about the
+ * job)
  */
 mcomm_err_t mci_rt_exchange(struct mci_rt *rt, const void *blob, size_t nbytes,
                             struct mci_rt_blobs *out);
@@ -79,8 +80,9 @@ void mci_rt_blobs_free(struct mci_rt_blobs *blobs);
 
 /**
  * Be told of deaths that the launcher noticed: fn(arg, rank, code), rank -1 with
- * MCI_RT_CODE_LAUNCHER_LOST when the launcher itself is gone. Hints only: most launchers never tell.
- * fn runs on a foreign thread and only sets flags. NULL: no more calls once this has returned.
+ * MCI_RT_CODE_LAUNCHER_LOST when the launcher itself is gone. Hints only: most launchers never
+ * tell. fn runs on a foreign thread and only sets flags. NULL: no more calls once this has
+ * returned.
  */
 void mci_rt_set_event_cb(struct mci_rt *rt, void (*fn)(void *arg, int rank, int code), void *arg);
 
@@ -90,7 +92,8 @@ __attribute__((noreturn)) void mci_rt_abort(struct mci_rt *rt, int code, const c
 /** Local, no peer is needed. NULL is allowed. */
 void mci_rt_stop(struct mci_rt *rt);
 
-/** What the environment says and what follows from it, a few lines of text. Static buffer per thread. */
+/** What the environment says and what follows from it, a few lines of text. Static buffer per
+ * thread. */
 const char *mci_rt_evidence(void);
 
 #endif

@@ -92,8 +92,8 @@ mcomm_err_t mci_rt_blobs_unpack(const void *buf, size_t nbytes, int num, struct 
 
 malformed:
     mci_rt_blobs_free(&blobs);
-    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "malformed start-up blobs: %zu bytes for %d ranks", nbytes,
-                       num);
+    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "malformed start-up blobs: %zu bytes for %d ranks",
+                       nbytes, num);
 }
 
 const char *mci_rt_ranks_text(const unsigned char *flags, int num, unsigned char value, char *buf,

@@ -73,7 +73,8 @@ static struct call *call_create(int (*fn)(void *arg), const void *arg, size_t nb
     return call;
 }
 
-/* Threads that fn makes inherit the mask, so the application's signals stay with its own threads. */
+/* Threads that fn makes inherit the mask, so the application's signals stay with its own threads.
+ */
 static int start_thread(struct call *call)
 {
     pthread_attr_t attr;

@@ -22,8 +22,8 @@ static mcomm_err_t oob_start(struct mci_rt *rt, const mcomm_oob_t *oob)
     if (oob->allgather == NULL)
         return mci_err_set(MCOMM_ERR_ARG, "oob.allgather is NULL");
     if (oob->size < 1 || oob->rank < 0 || oob->rank >= oob->size)
-        return mci_err_set(MCOMM_ERR_ARG, "oob.rank = %d, oob.size = %d: need 0 <= rank < size", oob->rank,
-                           oob->size);
+        return mci_err_set(MCOMM_ERR_ARG, "oob.rank = %d, oob.size = %d: need 0 <= rank < size",
+                           oob->rank, oob->size);
     copy = mci_mem_zalloc(sizeof(*copy));
     if (copy == NULL)
         return MCOMM_ERR_NO_MEM;

@@ -33,7 +33,7 @@
 #define REQUEST_MAX_BYTES 1000 /* Slurm reads no longer line, whatever its limits say */
 #define REQUEST_HEAD_BYTES 32  /* cmd=put kvsname= key= value= */
 #define FLAT_MAX 8
-#define PATIENCE_MS 500    /* then a rank says aloud that it waits */
+#define PATIENCE_MS 500 /* then a rank says aloud that it waits */
 #define FINALIZE_MS 2000
 #define OFFER_NAME "mcomm-again"
 
@@ -45,8 +45,8 @@ static struct {
     bool is_stuck;        /* a barrier never ended: no further start */
     bool is_unresponsive; /* an answer never came, or the launcher is gone: no further word */
     unsigned generation;
-    bool is_released;     /* the barrier has ended */
-    size_t piece_nbytes;  /* of a packet per value */
+    bool is_released;    /* the barrier has ended */
+    size_t piece_nbytes; /* of a packet per value */
     char kvs[NAME_MAX_BYTES];
     size_t line_got;
     char line[LINE_MAX_BYTES];
@@ -55,7 +55,8 @@ static struct {
 static mcomm_err_t launcher_lost(void)
 {
     pmi.is_stuck = pmi.is_unresponsive = true;
-    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the launcher closed PMI_FD=%d during start-up", pmi.fd);
+    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the launcher closed PMI_FD=%d during start-up",
+                       pmi.fd);
 }
 
 static bool wait_fd(short events, int64_t deadline_ns)
@@ -143,10 +144,8 @@ static int line_int(const char *line, const char *key, int dflt)
 }
 
 /* Send a command and read lines until the answer of that name; the barrier's may come before it. */
-__attribute__((format(printf, 4, 5))) static mcomm_err_t command(char answer[LINE_MAX_BYTES],
-                                                                 const char *name,
-                                                                 int64_t deadline_ns,
-                                                                 const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static mcomm_err_t
+command(char answer[LINE_MAX_BYTES], const char *name, int64_t deadline_ns, const char *fmt, ...)
 {
     char text[LINE_MAX_BYTES], cmd[64];
     mcomm_err_t err;
@@ -173,7 +172,8 @@ __attribute__((format(printf, 4, 5))) static mcomm_err_t command(char answer[LIN
     return err;
 }
 
-/* The barrier is open until its answer comes, at any time. MCOMM_ERR_TIMEOUT without an error text. */
+/* The barrier is open until its answer comes, at any time. MCOMM_ERR_TIMEOUT without an error text.
+ */
 static mcomm_err_t await_release(int64_t deadline_ns)
 {
     char line[LINE_MAX_BYTES], cmd[64];
@@ -223,12 +223,14 @@ static mcomm_err_t greet(struct mci_rt *rt)
     if (value_max > VALUE_MAX_BYTES)
         value_max = VALUE_MAX_BYTES;
     if (line_int(answer, "keylen_max", KEY_MAX_BYTES) < KEY_MAX_BYTES || value_max < 64)
-        return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the PMI launcher's limits are too low: %.200s", answer);
+        return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the PMI launcher's limits are too low: %.200s",
+                           answer);
     err = command(answer, "my_kvsname", rt->deadline_ns, "cmd=get_my_kvsname\n");
     if (err != MCOMM_SUCCESS)
         return err == MCOMM_ERR_TIMEOUT ? no_answer(rt, "get_my_kvsname") : err;
     if (!line_value(answer, "kvsname", pmi.kvs, sizeof(pmi.kvs)))
-        return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the PMI launcher gives no name space: %.200s", answer);
+        return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the PMI launcher gives no name space: %.200s",
+                           answer);
     if (value_max > REQUEST_MAX_BYTES - REQUEST_HEAD_BYTES - KEY_MAX_BYTES - strlen(pmi.kvs))
         value_max = REQUEST_MAX_BYTES - REQUEST_HEAD_BYTES - KEY_MAX_BYTES - strlen(pmi.kvs);
     pmi.piece_nbytes = (value_max - 1) / 4 * 3;
@@ -240,9 +242,11 @@ static mcomm_err_t pmi_connect(struct mci_rt *rt, int fd)
     mcomm_err_t err;
 
     if (fcntl(fd, F_GETFD) < 0)
-        return mci_err_set(MCOMM_ERR_BOOTSTRAP,
-                           "PMI_FD=%d is not open: was this process started by the launcher itself? "
-                           "else unset PMI_FD, or set MCOMM_RENDEZVOUS=host:port", fd);
+        return mci_err_set(
+            MCOMM_ERR_BOOTSTRAP,
+            "PMI_FD=%d is not open: was this process started by the launcher itself? "
+            "else unset PMI_FD, or set MCOMM_RENDEZVOUS=host:port",
+            fd);
     fcntl(fd, F_SETFD, FD_CLOEXEC); /* a program that we start is not this rank */
     pmi.fd = fd;
     pmi.line_got = 0;
@@ -265,10 +269,13 @@ static mcomm_err_t pmi1_start(struct mci_rt *rt, const mcomm_oob_t *oob)
     (void)oob;
     mci_rt_evidence_read(&ev);
     if (ev.pmi_rank < 0 || ev.pmi_size < 1 || ev.pmi_rank >= ev.pmi_size)
-        return mci_err_set(MCOMM_ERR_BOOTSTRAP, "PMI_FD=%d is set, but PMI_RANK and PMI_SIZE do not "
-                           "give a rank", ev.pmi_fd);
+        return mci_err_set(MCOMM_ERR_BOOTSTRAP,
+                           "PMI_FD=%d is set, but PMI_RANK and PMI_SIZE do not "
+                           "give a rank",
+                           ev.pmi_fd);
     if (pmi.is_stuck)
-        return mci_err_set(MCOMM_ERR_BOOTSTRAP, "an earlier start-up by PMI did not end: this process "
+        return mci_err_set(MCOMM_ERR_BOOTSTRAP,
+                           "an earlier start-up by PMI did not end: this process "
                            "cannot start again");
     if (pmi.owner != getpid()) {
         err = pmi_connect(rt, ev.pmi_fd);
@@ -304,15 +311,15 @@ static mcomm_err_t put_bytes(struct mci_rt *rt, const char *name, const unsigned
         memcpy(piece + head, bytes + begin, n);
         begin += n;
         mci_rt_base64_encode(piece, head + n, value);
-        err = command(answer, "put_result", rt->deadline_ns, "cmd=put kvsname=%s key=%s-%d value=%s\n",
-                      pmi.kvs, name, i, value);
+        err = command(answer, "put_result", rt->deadline_ns,
+                      "cmd=put kvsname=%s key=%s-%d value=%s\n", pmi.kvs, name, i, value);
         if (err == MCOMM_ERR_TIMEOUT)
             return no_answer(rt, "put");
         if (err != MCOMM_SUCCESS)
             return err;
         if (line_int(answer, "rc", 0) != 0)
-            return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the PMI launcher did not take %s-%d: %.200s", name,
-                               i, answer);
+            return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the PMI launcher did not take %s-%d: %.200s",
+                               name, i, answer);
     }
     return MCOMM_SUCCESS;
 }
@@ -350,8 +357,9 @@ static mcomm_err_t get_bytes(struct mci_rt *rt, const char *name, size_t max,
     err = get_piece(rt, name, 0, piece, &n);
     if (err != MCOMM_SUCCESS)
         return err;
-    total = n < 4 ? max + 1 : (size_t)piece[0] | (size_t)piece[1] << 8 | (size_t)piece[2] << 16 |
-                                  (size_t)piece[3] << 24;
+    total = n < 4 ? max + 1
+                  : (size_t)piece[0] | (size_t)piece[1] << 8 | (size_t)piece[2] << 16 |
+                        (size_t)piece[3] << 24;
     if (total > max || n - 4 > total)
         return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the PMI launcher spoilt %s", name);
     bytes = mci_mem_alloc(total);
@@ -417,10 +425,13 @@ static mcomm_err_t name_missing(struct mci_rt *rt, const char *prefix)
     }
     err = num_here == rt->info.size ? await_release(rt->deadline_ns) : MCOMM_ERR_TIMEOUT;
     if (err == MCOMM_ERR_TIMEOUT && num_here == rt->info.size)
-        mci_err_set(MCOMM_ERR_TIMEOUT, "the PMI launcher's barrier did not end within %d ms, though "
-                    "all %d ranks came to it", rt->timeout_ms, rt->info.size);
+        mci_err_set(MCOMM_ERR_TIMEOUT,
+                    "the PMI launcher's barrier did not end within %d ms, though "
+                    "all %d ranks came to it",
+                    rt->timeout_ms, rt->info.size);
     else if (err == MCOMM_ERR_TIMEOUT)
-        mci_err_set(MCOMM_ERR_TIMEOUT, "%d of %d ranks did not start within %d ms; missing: rank %s",
+        mci_err_set(MCOMM_ERR_TIMEOUT,
+                    "%d of %d ranks did not start within %d ms; missing: rank %s",
                     rt->info.size - num_here, rt->info.size, rt->timeout_ms,
                     mci_rt_ranks_text(here, rt->info.size, 0, ranks, sizeof(ranks)));
     mci_mem_free(here);
@@ -458,8 +469,10 @@ static mcomm_err_t barrier(struct mci_rt *rt, const char *prefix)
 
 static mcomm_err_t never_published(const char *name)
 {
-    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the PMI launcher does not know %s; did a rank die during "
-                       "start-up?", name);
+    return mci_err_set(MCOMM_ERR_BOOTSTRAP,
+                       "the PMI launcher does not know %s; did a rank die during "
+                       "start-up?",
+                       name);
 }
 
 /* The packets of ranks first .. first + num - 1, each under prefix and its number, as one run. */
@@ -497,8 +510,8 @@ static mcomm_err_t gather_groups(struct mci_rt *rt, const char *prefix, int grou
                                  unsigned char **frame_p, size_t *nbytes_p)
 {
     size_t max = (size_t)group_size * (4 + MCI_RT_PACKET_MAX);
-    unsigned char *frame = mci_mem_alloc(((size_t)rt->info.size + (size_t)group_size) *
-                                         (4 + MCI_RT_PACKET_MAX));
+    unsigned char *frame =
+        mci_mem_alloc(((size_t)rt->info.size + (size_t)group_size) * (4 + MCI_RT_PACKET_MAX));
     char name[KEY_MAX_BYTES];
     unsigned char *bytes;
     size_t used = 0, n;

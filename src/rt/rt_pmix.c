@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Bootstrap by PMIx: mpirun, prterun, srun --mpi=pmix. PMIx is used for the one exchange, then only as a
- * channel for hints. Nothing of it is trusted to return: calls that may block run in a thread of
- * their own, requests are non-blocking with our own timer. The client stays initialized until
- * the process exits, since starting it again is slow and not reliable; each exchange uses a new key.
+ * Bootstrap by PMIx: mpirun, prterun, srun --mpi=pmix. PMIx is used for the one exchange, then only
+ * as a channel for hints. Nothing of it is trusted to return: calls that may block run in a thread
+ * of their own, requests are non-blocking with our own timer. The client stays initialized until
+ * the process exits, since starting it again is slow and not reliable; each exchange uses a new
+ * key.
  */
 #include "config.h"
 
@@ -38,7 +39,7 @@ static struct {
     pid_t owner;            /* who initialized PMIx: a forked child has no part in it */
     bool has_exit_hook;
     bool is_launcher_lost;
-    bool is_stuck;      /* a call or fence never came back: no further start */
+    bool is_stuck;        /* a call or fence never came back: no further start */
     bool is_unresponsive; /* a blocking call never came back: no further call at all */
     pmix_proc_t self;
     int size;
@@ -188,14 +189,16 @@ static mcomm_err_t px_initialize(struct mci_rt *rt)
     is_back = mci_rt_call(call_init, &px.self, sizeof(px.self), rt->deadline_ns, &rc);
     if (!is_back) {
         px.is_stuck = px.is_unresponsive = true;
-        return mci_err_set(MCOMM_ERR_TIMEOUT, "the launcher's PMIx server did not answer within %d ms",
+        return mci_err_set(MCOMM_ERR_TIMEOUT,
+                           "the launcher's PMIx server did not answer within %d ms",
                            rt->timeout_ms);
     }
     if (rc != PMIX_SUCCESS)
         return mci_err_set(MCOMM_ERR_BOOTSTRAP,
                            "the environment names a PMIx server, but PMIx_Init says %s; was this "
                            "process started by the launcher itself? else unset PMIX_NAMESPACE, or "
-                           "set MCOMM_RENDEZVOUS=host:port", PMIx_Error_string(rc));
+                           "set MCOMM_RENDEZVOUS=host:port",
+                           PMIx_Error_string(rc));
     px.owner = getpid();
     if (!px.has_exit_hook) {
         px.has_exit_hook = true;
@@ -218,7 +221,7 @@ static mcomm_err_t pmix_start(struct mci_rt *rt, const mcomm_oob_t *oob)
         return launcher_lost();
     if (px.is_stuck)
         return mci_err_set(MCOMM_ERR_BOOTSTRAP, "an earlier start-up by PMIx did not end: this "
-                           "process cannot start again");
+                                                "process cannot start again");
     if (!px_is_initialized() && !(px.size > 0 && mci_rt_again_is_ready()))
         err = px_initialize(rt);
     if (err != MCOMM_SUCCESS)
@@ -428,11 +431,15 @@ static mcomm_err_t find_missing(struct mci_rt *rt, const char *key, struct fence
     if (fence->is_done)
         err = MCOMM_SUCCESS;
     else if (num_here == rt->info.size || batch == NULL || here == NULL)
-        err = mci_err_set(MCOMM_ERR_TIMEOUT, "the launcher's fence did not end within %d ms, though "
-                          "all %d ranks came to it", rt->timeout_ms, rt->info.size);
+        err = mci_err_set(MCOMM_ERR_TIMEOUT,
+                          "the launcher's fence did not end within %d ms, though "
+                          "all %d ranks came to it",
+                          rt->timeout_ms, rt->info.size);
     else
-        err = mci_err_set(MCOMM_ERR_TIMEOUT, "%d of %d ranks did not start within %d ms; missing: rank "
-                          "%s", rt->info.size - num_here, rt->info.size, rt->timeout_ms,
+        err = mci_err_set(MCOMM_ERR_TIMEOUT,
+                          "%d of %d ranks did not start within %d ms; missing: rank "
+                          "%s",
+                          rt->info.size - num_here, rt->info.size, rt->timeout_ms,
                           mci_rt_ranks_text(here, rt->info.size, 0, ranks, sizeof(ranks)));
     if (batch != NULL)
         batch_unref(batch);
@@ -456,12 +463,14 @@ static mcomm_err_t fence_wait(struct mci_rt *rt, const char *key, struct fence *
     if (is_late)
         err = find_missing(rt, key, fence);
     pthread_mutex_lock(&px.lock);
-    if (err == MCOMM_SUCCESS && (!fence->is_done || px.is_launcher_lost ||
-                                 fence->status == PMIX_ERR_UNREACH))
+    if (err == MCOMM_SUCCESS &&
+        (!fence->is_done || px.is_launcher_lost || fence->status == PMIX_ERR_UNREACH))
         err = launcher_lost();
     else if (err == MCOMM_SUCCESS && fence->status != PMIX_SUCCESS)
-        err = mci_err_set(MCOMM_ERR_BOOTSTRAP, "the launcher's fence failed: %s; did a rank die "
-                          "during start-up?", PMIx_Error_string(fence->status));
+        err = mci_err_set(MCOMM_ERR_BOOTSTRAP,
+                          "the launcher's fence failed: %s; did a rank die "
+                          "during start-up?",
+                          PMIx_Error_string(fence->status));
     if (!fence->is_done)
         px.is_stuck = true;
     fence_unref(fence);
@@ -497,7 +506,8 @@ static mcomm_err_t publish(struct mci_rt *rt, const char *key, void *bytes, size
         return err;
     if (!mci_rt_call(call_commit, NULL, 0, rt->deadline_ns, &rc)) {
         px.is_stuck = px.is_unresponsive = true;
-        return mci_err_set(MCOMM_ERR_TIMEOUT, "the launcher's PMIx server did not answer within %d ms",
+        return mci_err_set(MCOMM_ERR_TIMEOUT,
+                           "the launcher's PMIx server did not answer within %d ms",
                            rt->timeout_ms);
     }
     if (rc != PMIX_SUCCESS)
@@ -515,9 +525,10 @@ static mcomm_err_t get_failed(struct mci_rt *rt, int rank, pmix_status_t status)
     if (status == PMIX_ERR_TIMEOUT)
         return mci_err_set(MCOMM_ERR_TIMEOUT,
                            "no answer to the question for rank %d's address within %d ms; missing: "
-                           "rank %d", rank, rt->timeout_ms, rank);
-    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the launcher does not know rank %d's address: %s", rank,
-                       PMIx_Error_string(status));
+                           "rank %d",
+                           rank, rt->timeout_ms, rank);
+    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "the launcher does not know rank %d's address: %s",
+                       rank, PMIx_Error_string(status));
 }
 
 static mcomm_err_t batch_to_blobs(struct mci_rt *rt, struct batch *batch, int first,
@@ -623,7 +634,8 @@ static mcomm_err_t take_offer(struct mci_rt *rt)
 static mcomm_err_t exchange_by_store(struct mci_rt *rt, const void *packet, size_t nbytes,
                                      struct mci_rt_blobs *out)
 {
-    bool has_offer = px.generation == MCI_RT_OFFER_GENERATION || (mci_settings.detach && px.generation == 0);
+    bool has_offer =
+        px.generation == MCI_RT_OFFER_GENERATION || (mci_settings.detach && px.generation == 0);
     unsigned char copy[MCI_RT_PACKET_MAX], offer[MCI_RT_OFFER_BYTES];
     char key[KEY_MAX];
     mcomm_err_t err = MCOMM_SUCCESS;

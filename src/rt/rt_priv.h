@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* What the bootstraps share among themselves: the table each one fills, and the object behind it. */
+/* What the bootstraps share among themselves: the table each one fills, and the object behind it.
+ */
 #ifndef MCI_RT_PRIV_H
 #define MCI_RT_PRIV_H
 
@@ -48,7 +49,8 @@ struct mci_rt {
     const struct mci_rt_ops *ops;
     struct mci_rt_info info;
     char job_id[MCI_RT_TEXT_MAX];
-    uint8_t base_secret[MCI_RT_SECRET_BYTES]; /* enters job_secret; zero unless the bootstrap has one */
+    uint8_t
+        base_secret[MCI_RT_SECRET_BYTES]; /* enters job_secret; zero unless the bootstrap has one */
     int timeout_ms;
     int64_t deadline_ns; /* end of the start-up, mci_clock_ns() */
     bool is_exchanged;
@@ -103,7 +105,8 @@ void mci_rt_event(struct mci_rt *rt, int rank, int code);
 mcomm_err_t mci_rt_blobs_alloc(int num, size_t total, struct mci_rt_blobs *blobs_p,
                                unsigned char **bytes_p);
 
-/* As one run of bytes: per blob a length of 4 bytes, little-endian, and the bytes. Free with mci_mem_free(). */
+/* As one run of bytes: per blob a length of 4 bytes, little-endian, and the bytes. Free with
+ * mci_mem_free(). */
 mcomm_err_t mci_rt_blobs_pack(const struct mci_rt_blobs *blobs, unsigned char **buf_p,
                               size_t *nbytes_p);
 /* And back. MCOMM_ERR_BOOTSTRAP: it is not exactly num blobs of at most MCI_RT_PACKET_MAX bytes. */

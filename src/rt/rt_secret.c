@@ -44,7 +44,8 @@ static mcomm_err_t check_file(int fd, const char *path, mode_t forbidden)
     if (!S_ISREG(st.st_mode))
         return mci_err_set(MCOMM_ERR_AUTH, "secret file %s is not a regular file", path);
     if ((st.st_mode & forbidden) != 0)
-        return mci_err_set(MCOMM_ERR_AUTH, "secret file %s may be read or written by others (mode "
+        return mci_err_set(MCOMM_ERR_AUTH,
+                           "secret file %s may be read or written by others (mode "
                            "%03o): chmod 600 it, and make a new secret if others may know this one",
                            path, (unsigned)st.st_mode & 0777u);
     if (st.st_uid != geteuid() && st.st_uid != 0)
@@ -54,7 +55,8 @@ static mcomm_err_t check_file(int fd, const char *path, mode_t forbidden)
 }
 
 /* MCOMM_ERR_NOT_FOUND, without an error text, if there is no such file. */
-static mcomm_err_t read_file(const char *path, mode_t forbidden, uint8_t secret[MCI_RT_SECRET_BYTES])
+static mcomm_err_t read_file(const char *path, mode_t forbidden,
+                             uint8_t secret[MCI_RT_SECRET_BYTES])
 {
     char text[SECRET_TEXT_MAX];
     size_t got = 0;
@@ -77,8 +79,8 @@ static mcomm_err_t read_file(const char *path, mode_t forbidden, uint8_t secret[
     }
     close(fd);
     if (err == MCOMM_SUCCESS && (got < 16 || got == sizeof(text)))
-        err = mci_err_set(MCOMM_ERR_AUTH, "secret file %s holds %zu bytes: need 16 to %d", path, got,
-                          SECRET_TEXT_MAX - 1);
+        err = mci_err_set(MCOMM_ERR_AUTH, "secret file %s holds %zu bytes: need 16 to %d", path,
+                          got, SECRET_TEXT_MAX - 1);
     if (err == MCOMM_SUCCESS)
         secret_from_text(text, got, secret);
     explicit_bzero(text, sizeof(text));
@@ -87,10 +89,11 @@ static mcomm_err_t read_file(const char *path, mode_t forbidden, uint8_t secret[
 
 static mcomm_err_t no_secret(const char *why)
 {
-    return mci_err_set(MCOMM_ERR_AUTH,
-                       "no secret for the rendezvous: %s; set MCOMM_SECRET to the same random text "
-                       "on all ranks (openssl rand -hex 32), or MCOMM_SECRET_FILE to a file with it",
-                       why);
+    return mci_err_set(
+        MCOMM_ERR_AUTH,
+        "no secret for the rendezvous: %s; set MCOMM_SECRET to the same random text "
+        "on all ranks (openssl rand -hex 32), or MCOMM_SECRET_FILE to a file with it",
+        why);
 }
 
 /* $XDG_CONFIG_HOME or $HOME/.config, then our folder; made if missing. */
@@ -145,8 +148,8 @@ static bool make_cookie_unnamed(const char *folder, const char *path)
     if (fd < 0)
         return false;
     snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-    is_there = write_cookie(fd) && (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ||
-                                    errno == EEXIST);
+    is_there = write_cookie(fd) &&
+               (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 || errno == EEXIST);
     close(fd);
     return is_there;
 }

@@ -3,7 +3,8 @@
 /*
  * Which bootstrap: read from the environment, never tried out. A failing start of PMIx costs time
  * and, under a foreign launcher, would turn N ranks into N silent singletons; so where the signs
- * contradict each other or point to a launcher that we cannot talk to, we refuse and say what to do.
+ * contradict each other or point to a launcher that we cannot talk to, we refuse and say what to
+ * do.
  */
 #include "config.h"
 
@@ -145,12 +146,24 @@ static size_t add_line(char *buf, size_t nbytes, size_t n, const char *name, con
 
 void mci_rt_evidence_text(const struct mci_rt_evidence *ev, char *buf, size_t nbytes)
 {
-    static const char *const shown[] = {"PMIX_NAMESPACE",       "PMIX_RANK",    "PMI_FD",
-                                        "PMI_RANK",             "PMI_SIZE",     "OMPI_COMM_WORLD_RANK",
-                                        "OMPI_COMM_WORLD_SIZE", "SLURM_JOB_ID", "SLURM_STEP_ID",
-                                        "SLURM_PROCID",         "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS",
-                                        "RANK",                 "WORLD_SIZE",   "MASTER_ADDR",
-                                        "MASTER_PORT",          "PALS_SIZE",    "MPI_LOCALNRANKS"};
+    static const char *const shown[] = {"PMIX_NAMESPACE",
+                                        "PMIX_RANK",
+                                        "PMI_FD",
+                                        "PMI_RANK",
+                                        "PMI_SIZE",
+                                        "OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "SLURM_JOB_ID",
+                                        "SLURM_STEP_ID",
+                                        "SLURM_PROCID",
+                                        "SLURM_NTASKS",
+                                        "SLURM_STEP_NUM_TASKS",
+                                        "RANK",
+                                        "WORLD_SIZE",
+                                        "MASTER_ADDR",
+                                        "MASTER_PORT",
+                                        "PALS_SIZE",
+                                        "MPI_LOCALNRANKS"};
     char number[16];
     size_t n = 0;
 
@@ -198,8 +211,10 @@ static mcomm_err_t select_ordered(const struct mci_rt_evidence *ev, enum mci_rt_
                           "start with mpirun, prterun or srun --mpi=pmix");
         *kind_p = MCI_RT_PMIX;
     } else {
-        return mci_err_set(MCOMM_ERR_ARG, "MCOMM_BOOTSTRAP=%s: must be auto, pmix, pmi1, tcp or "
-                           "singleton", name);
+        return mci_err_set(MCOMM_ERR_ARG,
+                           "MCOMM_BOOTSTRAP=%s: must be auto, pmix, pmi1, tcp or "
+                           "singleton",
+                           name);
     }
     return MCOMM_SUCCESS;
 }
@@ -211,21 +226,24 @@ static mcomm_err_t select_by_evidence(const struct mci_rt_evidence *ev, enum mci
     if (ev->rendezvous != NULL) {
         *kind_p = MCI_RT_TCP;
     } else if (ev->pmix_namespace != NULL && ev->pmi_fd >= 0) {
-        return refuse(ev, "both a PMIx and a PMI launcher are there: one was started inside the other",
-                      "set MCOMM_BOOTSTRAP=pmix or pmi1 for the inner one, or MCOMM_RENDEZVOUS=host:port");
+        return refuse(
+            ev, "both a PMIx and a PMI launcher are there: one was started inside the other",
+            "set MCOMM_BOOTSTRAP=pmix or pmi1 for the inner one, or MCOMM_RENDEZVOUS=host:port");
     } else if (ev->pmix_namespace != NULL) {
         *kind_p = MCI_RT_PMIX;
     } else if (ev->pmi_fd >= 0) {
         *kind_p = MCI_RT_PMI1;
     } else if (ev->launcher != NULL) {
-        snprintf(why, sizeof(why),
-                 "%s=%d says that a launcher started %d processes, but not how they find each other",
-                 ev->launcher, ev->launcher_size, ev->launcher_size);
-        return refuse(ev, why,
-                      "start with mpirun, prterun, mpiexec.hydra, srun --mpi=pmix or srun --mpi=pmi2, "
-                      "or set MCOMM_RENDEZVOUS=host:port to a free port on rank 0's host (torchrun: "
-                      "MCOMM_RENDEZVOUS=torchrun), or MCOMM_BOOTSTRAP=singleton if this process "
-                      "is alone on purpose");
+        snprintf(
+            why, sizeof(why),
+            "%s=%d says that a launcher started %d processes, but not how they find each other",
+            ev->launcher, ev->launcher_size, ev->launcher_size);
+        return refuse(
+            ev, why,
+            "start with mpirun, prterun, mpiexec.hydra, srun --mpi=pmix or srun --mpi=pmi2, "
+            "or set MCOMM_RENDEZVOUS=host:port to a free port on rank 0's host (torchrun: "
+            "MCOMM_RENDEZVOUS=torchrun), or MCOMM_BOOTSTRAP=singleton if this process "
+            "is alone on purpose");
     } else {
         *kind_p = MCI_RT_SINGLETON;
     }
@@ -242,9 +260,10 @@ mcomm_err_t mci_rt_select(const struct mci_rt_evidence *ev, enum mci_rt_kind *ki
         return err;
 #ifndef HAVE_PMIX
     if (kind == MCI_RT_PMIX)
-        return refuse(ev, "the launcher speaks PMIx, but this library was built without it",
-                      "build with PMIx (Debian: libpmix-dev), or set MCOMM_RENDEZVOUS=host:port to a "
-                      "free port on rank 0's host; ranks are then taken from the launcher");
+        return refuse(
+            ev, "the launcher speaks PMIx, but this library was built without it",
+            "build with PMIx (Debian: libpmix-dev), or set MCOMM_RENDEZVOUS=host:port to a "
+            "free port on rank 0's host; ranks are then taken from the launcher");
 #endif
     *kind_p = kind;
     return MCOMM_SUCCESS;

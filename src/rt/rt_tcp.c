@@ -43,8 +43,10 @@ static mcomm_err_t torchrun_name(const char *text, struct mci_addr_name *name)
         return err;
     }
     if (port == NULL || atoi(port) < 1 || atoi(port) > 65535)
-        return mci_err_set(MCOMM_ERR_BOOTSTRAP, "MCOMM_RENDEZVOUS=%s: MASTER_PORT=%s is no port; set "
-                           "MCOMM_RENDEZVOUS=torchrun:port", text, port != NULL ? port : "");
+        return mci_err_set(MCOMM_ERR_BOOTSTRAP,
+                           "MCOMM_RENDEZVOUS=%s: MASTER_PORT=%s is no port; set "
+                           "MCOMM_RENDEZVOUS=torchrun:port",
+                           text, port != NULL ? port : "");
     name->port = atoi(port) == 65535 ? 65534 : atoi(port) + 1;
     return MCOMM_SUCCESS;
 }
@@ -59,8 +61,10 @@ static mcomm_err_t rendezvous_name(const char *text, struct mci_rt_tcp *tcp)
     if (err != MCOMM_SUCCESS)
         return err;
     if (name->port < 1)
-        return mci_err_set(MCOMM_ERR_ARG, "MCOMM_RENDEZVOUS=%s has no port: rank 0 needs one where "
-                           "the others find it", text);
+        return mci_err_set(MCOMM_ERR_ARG,
+                           "MCOMM_RENDEZVOUS=%s has no port: rank 0 needs one where "
+                           "the others find it",
+                           text);
     snprintf(tcp->where, sizeof(tcp->where), strchr(name->host, ':') != NULL ? "[%s]:%d" : "%s:%d",
              name->host, name->port);
     return MCOMM_SUCCESS;
@@ -72,14 +76,15 @@ static mcomm_err_t take_ranks(struct mci_rt *rt)
 
     mci_rt_evidence_read(&ev);
     if (ev.ranks_from == NULL)
-        return mci_err_set(MCOMM_ERR_BOOTSTRAP,
-                           "MCOMM_RENDEZVOUS=%s, but no rank: set MCOMM_RANK and MCOMM_SIZE on each "
-                           "process, or use a launcher that does (mpirun, srun, mpiexec, torchrun)",
-                           ev.rendezvous);
+        return mci_err_set(
+            MCOMM_ERR_BOOTSTRAP,
+            "MCOMM_RENDEZVOUS=%s, but no rank: set MCOMM_RANK and MCOMM_SIZE on each "
+            "process, or use a launcher that does (mpirun, srun, mpiexec, torchrun)",
+            ev.rendezvous);
     if (ev.rank < 0 || ev.size < 1 || ev.rank >= ev.size)
         return mci_err_set(MCOMM_ERR_BOOTSTRAP,
-                           "MCOMM_RANK=%d and MCOMM_SIZE=%d: need 0 <= rank < size, both set", ev.rank,
-                           ev.size);
+                           "MCOMM_RANK=%d and MCOMM_SIZE=%d: need 0 <= rank < size, both set",
+                           ev.rank, ev.size);
     rt->info.rank = ev.rank;
     rt->info.size = ev.size;
     rt->info.local_rank = ev.local_rank;

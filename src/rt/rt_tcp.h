@@ -11,12 +11,12 @@
 #define MCI_RT_TCP_ADDRS_MAX 8
 
 struct mci_rt_tcp {
-    struct mci_addr_name name; /* of rank 0, with port */
+    struct mci_addr_name name;                   /* of rank 0, with port */
     struct mci_addr addrs[MCI_RT_TCP_ADDRS_MAX]; /* of rank 0 as the others try them */
-    int num_addrs; /* 0: the name is still to be resolved */
-    char where[MCI_ADDR_HOST_MAX + 16]; /* the same as text, for messages */
-    uint8_t secret[MCI_AUTH_SECRET_BYTES]; /* of the rendezvous, derived from the user's */
-    int listeners[MCI_RT_TCP_ADDRS_MAX]; /* rank 0 */
+    int num_addrs;                               /* 0: the name is still to be resolved */
+    char where[MCI_ADDR_HOST_MAX + 16];          /* the same as text, for messages */
+    uint8_t secret[MCI_AUTH_SECRET_BYTES];       /* of the rendezvous, derived from the user's */
+    int listeners[MCI_RT_TCP_ADDRS_MAX];         /* rank 0 */
     int num_listeners;
 };
 

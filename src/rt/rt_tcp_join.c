@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * The other ranks of a tcp rendezvous: connect to rank 0, which may not be there yet, with
- * non-blocking calls and deadlines, trying all its addresses again and again until the start-up time is
- * over. Only an authentic or clear "no" ends the attempts early.
+ * non-blocking calls and deadlines, trying all its addresses again and again until the start-up
+ * time is over. Only an authentic or clear "no" ends the attempts early.
  */
 #include "config.h"
 
@@ -135,12 +135,14 @@ static enum attempt join_read(struct join *join, int fd)
     if (n == 0)
         return again(join, "%s closed the connection", join->tcp->where);
     err = mci_rdv_client_input(&join->client, join->buf, (size_t)n);
-    if (join->client.state != MCI_RDV_CLIENT_ADMISSION && join->client.state != MCI_RDV_CLIENT_FAILED)
+    if (join->client.state != MCI_RDV_CLIENT_ADMISSION &&
+        join->client.state != MCI_RDV_CLIENT_FAILED)
         join->was_admitted = true;
     if (err == MCOMM_SUCCESS)
         return ATTEMPT_DONE;
     if (join->client.auth.refusal == MCI_AUTH_REFUSAL_SECRET)
-        mci_err_set(err, "rank 0 at %s has another secret than this process: MCOMM_SECRET, "
+        mci_err_set(err,
+                    "rank 0 at %s has another secret than this process: MCOMM_SECRET, "
                     "MCOMM_SECRET_FILE or the cookie in the home directory must be the same",
                     join->tcp->where);
     if (join->client.is_fatal)
@@ -164,7 +166,8 @@ static enum attempt converse(struct join *join, int fd)
             mci_rdv_client_ask(&join->client);
         else
             left = min_int(left, (int)((ask_ns - mci_clock_ns()) / 1000000) + 1);
-        join_write(join, fd); /* a lost connection shows at the read, behind what is still to read */
+        join_write(join,
+                   fd); /* a lost connection shows at the read, behind what is still to read */
         if (mci_rdv_client_output(&join->client, &buf) > 0)
             poll_fd.events |= POLLOUT;
         if (join->client.is_asked || join->client.missing[0] != '\0')
@@ -176,7 +179,8 @@ static enum attempt converse(struct join *join, int fd)
     return result;
 }
 
-static mcomm_err_t attempt_at(struct join *join, const struct mci_addr *addr, enum attempt *result_p)
+static mcomm_err_t attempt_at(struct join *join, const struct mci_addr *addr,
+                              enum attempt *result_p)
 {
     char text[MCI_ADDR_TEXT_MAX];
     mcomm_err_t err = MCOMM_SUCCESS;
@@ -246,13 +250,15 @@ static mcomm_err_t timed_out(const struct join *join)
     const struct mci_rt *rt = join->rt;
 
     if (join->client.missing[0] != '\0')
-        return mci_err_set(MCOMM_ERR_TIMEOUT, "not all ranks came to %s within %d ms; missing: rank %s",
+        return mci_err_set(MCOMM_ERR_TIMEOUT,
+                           "not all ranks came to %s within %d ms; missing: rank %s",
                            join->tcp->where, rt->timeout_ms, join->client.missing);
     if (join->was_admitted)
-        return mci_err_set(MCOMM_ERR_TIMEOUT, "no answer from rank 0 within %d ms: %s", rt->timeout_ms,
-                           join->why);
-    return mci_err_set(MCOMM_ERR_TIMEOUT, "missing: rank 0; it did not come to %s within %d ms (%s)",
-                       join->tcp->where, rt->timeout_ms, join->why);
+        return mci_err_set(MCOMM_ERR_TIMEOUT, "no answer from rank 0 within %d ms: %s",
+                           rt->timeout_ms, join->why);
+    return mci_err_set(MCOMM_ERR_TIMEOUT,
+                       "missing: rank 0; it did not come to %s within %d ms (%s)", join->tcp->where,
+                       rt->timeout_ms, join->why);
 }
 
 static mcomm_err_t join_run(struct join *join)
@@ -270,8 +276,9 @@ static mcomm_err_t join_run(struct join *join)
         if (result == ATTEMPT_FATAL)
             return join->client.error;
         /* Spread the ranks a little: they all started in the same moment. */
-        poll(NULL, 0, min_int(backoff_ms + (backoff_ms > 8 ? join->rt->info.rank % 8 : 0),
-                              mci_rt_time_left_ms(join->rt)));
+        poll(NULL, 0,
+             min_int(backoff_ms + (backoff_ms > 8 ? join->rt->info.rank % 8 : 0),
+                     mci_rt_time_left_ms(join->rt)));
         backoff_ms = min_int(backoff_ms * 3 / 2 + 1, BACKOFF_MAX_MS);
     }
     return timed_out(join);

@@ -152,9 +152,11 @@ mcomm_err_t mci_rt_tcp_listen(struct mci_rt *rt, struct mci_rt_tcp *tcp)
            mci_rt_time_left_ms(rt) > 0)
         poll(NULL, 0, 20);
     if (rc == EADDRINUSE)
-        return mci_err_set(MCOMM_ERR_BOOTSTRAP,
-                           "rank 0 cannot listen at %s: the port is in use; is another rank 0 or an "
-                           "older job there? choose another port", tcp->where);
+        return mci_err_set(
+            MCOMM_ERR_BOOTSTRAP,
+            "rank 0 cannot listen at %s: the port is in use; is another rank 0 or an "
+            "older job there? choose another port",
+            tcp->where);
     if (rc != 0)
         return mci_err_sys(MCOMM_ERR_BOOTSTRAP, rc, "rank 0 cannot listen at %s", tcp->where);
     return MCOMM_SUCCESS;
@@ -187,7 +189,8 @@ static void make_room(struct serve *serve)
             (oldest < 0 || peer->expires_ns < serve->peers[oldest]->expires_ns))
             oldest = i;
     }
-    peer_close(serve, oldest >= 0 ? oldest : 0); /* at most one per rank is admitted: there is one */
+    peer_close(serve,
+               oldest >= 0 ? oldest : 0); /* at most one per rank is admitted: there is one */
 }
 
 static void peer_accept(struct serve *serve, int listener)
@@ -327,13 +330,17 @@ static mcomm_err_t give_up(struct serve *serve)
     int num_missing = serve->server.size - serve->server.num_arrived;
 
     if (num_missing > 0)
-        snprintf(text, sizeof(text), "%d of %d ranks did not come to %.128s within %d ms; missing: "
-                 "rank %s", num_missing, serve->server.size, serve->tcp->where, serve->rt->timeout_ms,
+        snprintf(text, sizeof(text),
+                 "%d of %d ranks did not come to %.128s within %d ms; missing: "
+                 "rank %s",
+                 num_missing, serve->server.size, serve->tcp->where, serve->rt->timeout_ms,
                  mci_rt_ranks_text(serve->server.has_arrived, serve->server.size, 0, ranks,
                                    sizeof(ranks)));
     else
-        snprintf(text, sizeof(text), "all ranks came to %.128s, but not all took the answer within "
-                 "%d ms", serve->tcp->where, serve->rt->timeout_ms);
+        snprintf(text, sizeof(text),
+                 "all ranks came to %.128s, but not all took the answer within "
+                 "%d ms",
+                 serve->tcp->where, serve->rt->timeout_ms);
     for (int i = serve->num_peers - 1; i >= 0; i--) {
         mci_rdv_conn_give_up(&serve->peers[i]->conn, text);
         peer_write(serve->peers[i]);
@@ -367,8 +374,8 @@ mcomm_err_t mci_rt_tcp_serve(struct mci_rt *rt, struct mci_rt_tcp *tcp, const vo
     if (err != MCOMM_SUCCESS)
         return err;
     serve.peers = mci_mem_zalloc((size_t)serve.max_peers * sizeof(*serve.peers));
-    serve.polls = mci_mem_zalloc((size_t)(serve.max_peers + MCI_RT_TCP_ADDRS_MAX) *
-                                 sizeof(*serve.polls));
+    serve.polls =
+        mci_mem_zalloc((size_t)(serve.max_peers + MCI_RT_TCP_ADDRS_MAX) * sizeof(*serve.polls));
     if (serve.peers == NULL || serve.polls == NULL)
         err = MCOMM_ERR_NO_MEM;
     else

@@ -26,12 +26,12 @@
 
 struct actor {
     const char *rank, *size;
-    const char *secret;   /* NULL: SECRET */
-    mcomm_err_t expect;   /* of start or exchange */
-    const char *text;     /* to be found in the error text */
+    const char *secret; /* NULL: SECRET */
+    mcomm_err_t expect; /* of start or exchange */
+    const char *text;   /* to be found in the error text */
     const char *text2;
-    const char *host;     /* NULL: 127.0.0.1 */
-    bool is_nameless;     /* no hosts file, and a host name that nobody knows */
+    const char *host; /* NULL: 127.0.0.1 */
+    bool is_nameless; /* no hosts file, and a host name that nobody knows */
     int delay_ms;
 };
 
@@ -70,7 +70,8 @@ static void set_up(const struct actor *actor, int at_port)
 {
     char where[128];
 
-    snprintf(where, sizeof(where), "%s:%d", actor->host != NULL ? actor->host : "127.0.0.1", at_port);
+    snprintf(where, sizeof(where), "%s:%d", actor->host != NULL ? actor->host : "127.0.0.1",
+             at_port);
     setenv("MCOMM_RENDEZVOUS", where, 1);
     setenv("MCOMM_RANK", actor->rank, 1);
     setenv("MCOMM_SIZE", actor->size, 1);
@@ -106,7 +107,8 @@ static int act(const struct actor *actor, int at_port, int timeout_ms)
     return is_right ? 0 : 1;
 }
 
-static void play(const char *title, const struct actor *actors, int num, int at_port, int timeout_ms)
+static void play(const char *title, const struct actor *actors, int num, int at_port,
+                 int timeout_ms)
 {
     int status;
 
@@ -128,13 +130,14 @@ static void play(const char *title, const struct actor *actors, int num, int at_
 
 #define PLAY(title, timeout_ms, ...)                                                               \
     play(title, (const struct actor[]){__VA_ARGS__},                                               \
-         sizeof((const struct actor[]){__VA_ARGS__}) / sizeof(struct actor), free_port(), timeout_ms)
+         sizeof((const struct actor[]){__VA_ARGS__}) / sizeof(struct actor), free_port(),          \
+         timeout_ms)
 
 static void play_port_in_use(void)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    struct actor rank0 = {.rank = "0", .size = "2", .expect = MCOMM_ERR_BOOTSTRAP,
-                          .text = "the port is in use"};
+    struct actor rank0 = {
+        .rank = "0", .size = "2", .expect = MCOMM_ERR_BOOTSTRAP, .text = "the port is in use"};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     socklen_t nbytes = sizeof(in);
 
@@ -178,28 +181,42 @@ static bool has_ipv6(void)
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    PLAY("all is well, rank 0 comes last", 10000, {.rank = "1", .size = "3"}, {.rank = "2", .size = "3"},
-         {.rank = "0", .size = "3", .delay_ms = 300});
+    PLAY("all is well, rank 0 comes last", 10000, {.rank = "1", .size = "3"},
+         {.rank = "2", .size = "3"}, {.rank = "0", .size = "3", .delay_ms = 300});
     PLAY("rank 1 twice: the second is refused, the job goes on", 10000, {.rank = "0", .size = "3"},
          {.rank = "1", .size = "3"},
-         {.rank = "1", .size = "3", .delay_ms = 300, .expect = MCOMM_ERR_BOOTSTRAP,
-          .text = "rank 1 is claimed by process", .text2 = "and by process"},
+         {.rank = "1",
+          .size = "3",
+          .delay_ms = 300,
+          .expect = MCOMM_ERR_BOOTSTRAP,
+          .text = "rank 1 is claimed by process",
+          .text2 = "and by process"},
          {.rank = "2", .size = "3", .delay_ms = 1000});
     PLAY("two sizes", 2000,
          {.rank = "0", .size = "3", .expect = MCOMM_ERR_TIMEOUT, .text = "missing: rank 2"},
          {.rank = "1", .size = "3", .expect = MCOMM_ERR_TIMEOUT, .text = "missing: rank 2"},
-         {.rank = "2", .size = "4", .expect = MCOMM_ERR_BOOTSTRAP, .text = "has 4 ranks",
+         {.rank = "2",
+          .size = "4",
+          .expect = MCOMM_ERR_BOOTSTRAP,
+          .text = "has 4 ranks",
           .text2 = "says 3"});
     PLAY("two secrets", 2000,
          {.rank = "0", .size = "2", .expect = MCOMM_ERR_TIMEOUT, .text = "missing: rank 1"},
-         {.rank = "1", .size = "2", .secret = "another secret than that", .expect = MCOMM_ERR_AUTH,
+         {.rank = "1",
+          .size = "2",
+          .secret = "another secret than that",
+          .expect = MCOMM_ERR_AUTH,
           .text = "secret"});
     PLAY("rank 0 never comes", 1000,
          {.rank = "1", .size = "3", .expect = MCOMM_ERR_TIMEOUT, .text = "missing: rank 0"},
          {.rank = "2", .size = "3", .expect = MCOMM_ERR_TIMEOUT, .text = "missing: rank 0"});
-    PLAY("a name, and a name that nobody knows", 1500, {.rank = "0", .size = "2", .host = "localhost"},
+    PLAY("a name, and a name that nobody knows", 1500,
+         {.rank = "0", .size = "2", .host = "localhost"},
          {.rank = "1", .size = "2", .host = "localhost"},
-         {.rank = "1", .size = "2", .host = "no-such-host.invalid", .expect = MCOMM_ERR_TIMEOUT,
+         {.rank = "1",
+          .size = "2",
+          .host = "no-such-host.invalid",
+          .expect = MCOMM_ERR_TIMEOUT,
           .text = "no-such-host.invalid"});
     PLAY("own host name unknown, empty hosts file", 5000,
          {.rank = "0", .size = "2", .is_nameless = true},

@@ -106,8 +106,9 @@ static int run_cycle(int cycle, const char *kind, int timeout_ms, bool is_printi
     rc = check_blobs(rt, &blobs, cycle);
     if (is_printing)
         printf("rank %d of %d (local %d of %d) by %s in job %s: start %.2f ms, exchange %.2f ms, "
-               "nonce %02x%02x%02x%02x\n", info->rank, info->size, info->local_rank,
-               info->local_size, info->kind_name, info->job_id, (double)(middle - begin) / 1e6,
+               "nonce %02x%02x%02x%02x\n",
+               info->rank, info->size, info->local_rank, info->local_size, info->kind_name,
+               info->job_id, (double)(middle - begin) / 1e6,
                (double)(mci_clock_ns() - middle) / 1e6, info->job_nonce[0], info->job_nonce[1],
                info->job_nonce[2], info->job_nonce[3]);
     mci_rt_blobs_free(&blobs);
@@ -132,7 +133,8 @@ static void stay_away(bool is_stopped, int timeout_ms)
     }
 }
 
-/* The last rank stays away in some way; the others must be told its number before the time is over. */
+/* The last rank stays away in some way; the others must be told its number before the time is over.
+ */
 static int run_fault(const char *fault, int timeout_ms)
 {
     struct mci_rt_blobs blobs;
@@ -298,9 +300,11 @@ int main(int argc, char **argv)
         return run_death(death);
     if (abort_rank >= 0)
         return run_abort(abort_rank);
-    if (arg_int(argc, argv, "intrude", 0) != 0 && atoi(getenv("MCOMM_RANK")) + 1 == atoi(getenv("MCOMM_SIZE")))
+    if (arg_int(argc, argv, "intrude", 0) != 0 &&
+        atoi(getenv("MCOMM_RANK")) + 1 == atoi(getenv("MCOMM_SIZE")))
         rc = intrude();
     for (int cycle = 0; cycle < cycles && rc == 0; cycle++)
-        rc = run_cycle(cycle, kind, timeout_ms, arg_int(argc, argv, "print", 0) != 0 && cycle == cycles - 1);
+        rc = run_cycle(cycle, kind, timeout_ms,
+                       arg_int(argc, argv, "print", 0) != 0 && cycle == cycles - 1);
     return rc;
 }

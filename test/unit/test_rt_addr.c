@@ -36,10 +36,11 @@ static const struct {
 };
 
 static const char *const bad[] = {
-    "",       ":80",      "host:",        "host:x",    "host:65536", "host:-1",     "host: 1",
-    "[::1",   "[::1]80",  "[::1]:",       "[host]:80", "[]:80",      "2605:340:::1", "a:b:c",
-    "1:2:3",  "ho st",    "-host",        "host:1x",   "fe80::1%",   "::1:70000:1:1:1:1:1:1:1",
-    "host/24", "[1.2.3.4]:5", "host:000001",
+    "",          ":80",         "host:",        "host:x",   "host:65536",
+    "host:-1",   "host: 1",     "[::1",         "[::1]80",  "[::1]:",
+    "[host]:80", "[]:80",       "2605:340:::1", "a:b:c",    "1:2:3",
+    "ho st",     "-host",       "host:1x",      "fe80::1%", "::1:70000:1:1:1:1:1:1:1",
+    "host/24",   "[1.2.3.4]:5", "host:000001",
 };
 
 static void addresses_are_taken_apart(void **state)
@@ -122,8 +123,8 @@ static void localhost_resolves(void **state)
 
 static struct mci_addr_if make_if(const char *ifname, const char *text, unsigned prefix, int speed)
 {
-    struct mci_addr_if it = {.prefix_nbits = prefix, .speed_mbps = speed, .numa_node = -1,
-                             .is_up = true};
+    struct mci_addr_if it = {
+        .prefix_nbits = prefix, .speed_mbps = speed, .numa_node = -1, .is_up = true};
     struct mci_addr_name name;
     int num;
 
@@ -228,7 +229,8 @@ static void this_machine_has_a_usable_interface(void **state)
 
 static void mapped_and_plain_ipv4_are_equal(void **state)
 {
-    struct mci_addr_if a = make_if("a", "1.2.3.4", 32, -1), b = make_if("b", "::ffff:1.2.3.4", 128, -1),
+    struct mci_addr_if a = make_if("a", "1.2.3.4", 32, -1),
+                       b = make_if("b", "::ffff:1.2.3.4", 128, -1),
                        c = make_if("c", "1.2.3.5", 32, -1);
 
     (void)state;

@@ -296,7 +296,8 @@ static void client_survives_a_mad_server(void **state)
 {
     static struct mci_rdv_client client, admitted;
     static struct frame good[3], bad;
-    static const uint8_t packets[] = {2, 0, 0, 0, 'a', 'b', 0, 0, 0, 0, 1, 0, 0, 0, 'c', 1, 0, 0, 0, 'd'};
+    static const uint8_t packets[] = {2, 0, 0, 0, 'a', 'b', 0, 0, 0, 0,
+                                      1, 0, 0, 0, 'c', 1,   0, 0, 0, 'd'};
     struct mci_rdv_hello who = {.version = MCI_RDV_VERSION, .rank = 1, .size = SIZE};
     uint8_t head[MCI_RDV_HEADER_BYTES];
 

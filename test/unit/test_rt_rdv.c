@@ -70,8 +70,11 @@ static mcomm_err_t talk(int i, size_t chunk)
 
 static mcomm_err_t come(int i, uint32_t rank, uint32_t size, uint64_t instance, size_t chunk)
 {
-    struct mci_rdv_hello hello = {.version = MCI_RDV_VERSION, .rank = rank, .size = size,
-                                  .pid = 1000 + (uint32_t)i, .instance = instance};
+    struct mci_rdv_hello hello = {.version = MCI_RDV_VERSION,
+                                  .rank = rank,
+                                  .size = size,
+                                  .pid = 1000 + (uint32_t)i,
+                                  .instance = instance};
     char packet[32], from[16];
 
     snprintf(packet, sizeof(packet), "packet of %u", rank);
@@ -168,7 +171,8 @@ static void who_goes_away_before_the_end_has_not_arrived(void **state)
     assert_int_equal(server.num_arrived, 2);
     mci_rdv_conn_fini(&conns[1]);
     assert_int_equal(server.num_arrived, 1);
-    assert_int_equal(come(2, 2, SIZE, 8, 100), MCOMM_SUCCESS); /* a restarted one may take its place */
+    assert_int_equal(come(2, 2, SIZE, 8, 100),
+                     MCOMM_SUCCESS); /* a restarted one may take its place */
     assert_int_equal(server.num_arrived, 2);
 }
 

@@ -66,7 +66,8 @@ static void evidence_leads_to_the_right_bootstrap(void **state)
     assert_string_equal(chosen(VARS({"PMIX_NAMESPACE", "a"}, {"PMIX_RANK", "1"},
                                     {"OMPI_COMM_WORLD_SIZE", "4"}, {"SLURM_NTASKS", "2"})),
                         PMIX_CHOICE);
-    assert_string_equal(chosen(VARS({"PMI_FD", "5"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"})), "pmi1");
+    assert_string_equal(chosen(VARS({"PMI_FD", "5"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"})),
+                        "pmi1");
     assert_string_equal(chosen(VARS({"PMI_FD", "5"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"},
                                     {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "1"})),
                         "pmi1");
@@ -101,10 +102,10 @@ static void one_launcher_inside_another_is_refused(void **state)
                                     {"PMI_FD", "5"}, {"PMI_RANK", "3"}, {"PMI_SIZE", "4"})),
                         "refused");
     assert_non_null(strstr(mcomm_last_error(), "MCOMM_BOOTSTRAP"));
-    assert_string_equal(chosen(VARS({"PMIX_NAMESPACE", "slurm.pmix.1.0"}, {"PMIX_RANK", "0"},
-                                    {"PMI_FD", "5"}, {"PMI_RANK", "3"}, {"PMI_SIZE", "4"},
-                                    {"MCOMM_BOOTSTRAP", "pmi1"})),
-                        "pmi1");
+    assert_string_equal(
+        chosen(VARS({"PMIX_NAMESPACE", "slurm.pmix.1.0"}, {"PMIX_RANK", "0"}, {"PMI_FD", "5"},
+                    {"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MCOMM_BOOTSTRAP", "pmi1"})),
+        "pmi1");
 }
 
 static void the_users_order_is_obeyed_or_refused(void **state)
@@ -185,9 +186,9 @@ static void incomplete_tcp_settings_are_named(void **state)
     assert_non_null(strstr(mcomm_last_error(), "MCOMM_RANK"));
     assert_int_equal(start_with(VARS({"MCOMM_RENDEZVOUS", "h:1"}, {"MCOMM_RANK", "1"})),
                      MCOMM_ERR_BOOTSTRAP);
-    assert_int_equal(start_with(VARS({"MCOMM_RENDEZVOUS", "h:1"}, {"MCOMM_RANK", "4"},
-                                     {"MCOMM_SIZE", "4"})),
-                     MCOMM_ERR_BOOTSTRAP);
+    assert_int_equal(
+        start_with(VARS({"MCOMM_RENDEZVOUS", "h:1"}, {"MCOMM_RANK", "4"}, {"MCOMM_SIZE", "4"})),
+        MCOMM_ERR_BOOTSTRAP);
     assert_non_null(strstr(mcomm_last_error(), "MCOMM_RANK=4"));
     assert_int_equal(start_with(VARS({"MCOMM_RENDEZVOUS", "2605:340::1"}, {"MCOMM_RANK", "0"},
                                      {"MCOMM_SIZE", "2"}, {"MCOMM_SECRET", "0123456789abcdef"})),
@@ -205,7 +206,8 @@ static void tcp_of_size_one_needs_neither_network_nor_secret(void **state)
     struct mci_rt *rt;
 
     (void)state;
-    chosen(VARS({"MCOMM_RENDEZVOUS", "nosuchhost.invalid:1"}, {"MCOMM_RANK", "0"}, {"MCOMM_SIZE", "1"}));
+    chosen(VARS({"MCOMM_RENDEZVOUS", "nosuchhost.invalid:1"}, {"MCOMM_RANK", "0"},
+                {"MCOMM_SIZE", "1"}));
     assert_int_equal(mci_rt_start(NULL, 500, &rt), MCOMM_SUCCESS);
     assert_int_equal(mci_rt_exchange(rt, "me", 2, &blobs), MCOMM_SUCCESS);
     assert_int_equal(blobs.num, 1);
@@ -383,7 +385,8 @@ static void given_secrets_go_first_and_text_equals_file(void **state)
     fputs("a secret of some length\n", f);
     fclose(f);
     chmod(path, 0640);
-    assert_int_equal(secret_with(VARS({"MCOMM_SECRET", "a secret of some length"}), a), MCOMM_SUCCESS);
+    assert_int_equal(secret_with(VARS({"MCOMM_SECRET", "a secret of some length"}), a),
+                     MCOMM_SUCCESS);
     assert_int_equal(secret_with(VARS({"MCOMM_SECRET_FILE", path}), b), MCOMM_SUCCESS);
     assert_memory_equal(a, b, sizeof(a));
     chmod(path, 0644);
