@@ -7,7 +7,7 @@
  */
 #include "pt2pt_check.h"
 
-#define MESSAGES 400
+#define MESSAGES_MAX 400
 #define TAGS 3
 #define ROUNDS 6
 #define GUARD_BYTES 64
@@ -18,10 +18,11 @@ struct message {
     unsigned how;
 };
 
-static struct message all[MESSAGES];
-static unsigned char *bufs[MESSAGES];
-static mcomm_request_t reqs[MESSAGES];
-static mcomm_status_t statuses[MESSAGES];
+static int messages; /* of a round: each rank gets about as many whatever the size of the job */
+static struct message all[MESSAGES_MAX];
+static unsigned char *bufs[MESSAGES_MAX];
+static mcomm_request_t reqs[MESSAGES_MAX];
+static mcomm_status_t statuses[MESSAGES_MAX];
 
 static size_t draw_size(uint64_t *rng)
 {
@@ -42,7 +43,7 @@ static size_t draw_size(uint64_t *rng)
 
 static void schedule_draw(uint64_t *rng)
 {
-    for (int i = 0; i < MESSAGES; i++) {
+    for (int i = 0; i < messages; i++) {
         all[i].src = (int)draw(rng, (uint32_t)mp_size);
         all[i].dest = (int)draw(rng, (uint32_t)mp_size);
         all[i].tag = draw(rng, 9) == 0 ? MCOMM_TAG_MAX : (int)draw(rng, TAGS);
@@ -102,14 +103,14 @@ struct receive {
     mcomm_request_t req;
     mcomm_status_t status;
 };
-static struct receive receives[MESSAGES];
+static struct receive receives[MESSAGES_MAX];
 
 static int receives_draw(uint64_t *rng)
 {
-    static int used[MESSAGES];
-    int count = 0, order[MESSAGES];
+    static int used[MESSAGES_MAX];
+    int count = 0, order[MESSAGES_MAX];
 
-    for (int i = 0; i < MESSAGES; i++)
+    for (int i = 0; i < messages; i++)
         if (all[i].dest == mp_rank)
             order[count++] = i;
     for (int i = count - 1; i > 0; i--) { /* keys in random order */
@@ -124,7 +125,7 @@ static int receives_draw(uint64_t *rng)
         size_t largest = 0;
         int first = -1;
 
-        for (int i = 0; i < MESSAGES; i++) {
+        for (int i = 0; i < messages; i++) {
             if (all[i].dest != mp_rank || all[i].src != key->src || all[i].tag != key->tag)
                 continue;
             if (all[i].nbytes > largest)
@@ -184,8 +185,8 @@ static void round_exact(uint64_t seed)
     schedule_draw(&rng);
     count = receives_draw(&own);
     memset(reqs, 0, sizeof(reqs));
-    while (posted < count || sent < MESSAGES) { /* mixed, so that some come unexpected */
-        if (posted < count && (sent == MESSAGES || draw(&own, 3) == 0)) {
+    while (posted < count || sent < messages) { /* mixed, so that some come unexpected */
+        if (posted < count && (sent == messages || draw(&own, 3) == 0)) {
             receive_post(&own, &receives[posted++]);
         } else {
             if (all[sent].src == mp_rank)
@@ -197,8 +198,8 @@ static void round_exact(uint64_t seed)
         OK(mcomm_wait(&receives[k].req, MCOMM_FOREVER, &receives[k].status));
         receive_check(&receives[k]);
     }
-    OK(mcomm_waitall(MESSAGES, reqs, MCOMM_FOREVER, statuses));
-    for (int i = 0; i < MESSAGES; i++) {
+    OK(mcomm_waitall((size_t)messages, reqs, MCOMM_FOREVER, statuses));
+    for (int i = 0; i < messages; i++) {
         if (reqs[i] != MCOMM_REQUEST_NULL) /* persistent */
             OK(mcomm_request_free(&reqs[i]));
         free(bufs[i]);
@@ -255,6 +256,7 @@ static void round_wild(uint64_t seed)
 int main(void)
 {
     mp_init();
+    messages = mp_size < 4 ? 100 * mp_size : MESSAGES_MAX;
     for (uint64_t round = 0; round < ROUNDS; round++) {
         uint64_t seed = 20261130u + round;
 
