@@ -14,7 +14,8 @@
 #include <immintrin.h>
 #endif
 
-#define STREAM_FROM (256u << 10)
+#define STREAM_FROM (256u << 10)      /* into the log */
+#define STREAM_READ_FROM (4u << 20) /* into a reader's buffer */
 
 #if defined(__SANITIZE_THREAD__)
 #define KV_IS_TSAN 1
@@ -132,6 +133,29 @@ mcomm_err_t mci_kv_write(struct mci_kv *kv, int rank, enum kv_area area, uint64_
 }
 
 /* ---- copies ------------------------------------------------------------------------------------- */
+#if defined(__x86_64__)
+/* Non-temporal stores: for places that are in no cache and will not soon be read by this core. */
+__attribute__((target("avx2"))) static void stream_avx2(char *dst, const char *src, size_t nbytes)
+{
+    size_t i = (size_t)(-(uintptr_t)dst & 31);
+
+    memcpy(dst, src, i);
+    for (; i + 128 <= nbytes; i += 128) {
+        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(src + i));
+        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 32));
+        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 64));
+        __m256i d = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 96));
+
+        _mm256_stream_si256((__m256i *)(void *)(dst + i), a);
+        _mm256_stream_si256((__m256i *)(void *)(dst + i + 32), b);
+        _mm256_stream_si256((__m256i *)(void *)(dst + i + 64), c);
+        _mm256_stream_si256((__m256i *)(void *)(dst + i + 96), d);
+    }
+    _mm_sfence();
+    memcpy(dst + i, src + i, nbytes - i);
+}
+#endif
+
 #if defined(KV_IS_TSAN)
 /* The race is meant; a plain loop keeps the checker's interceptors out of it. */
 __attribute__((no_sanitize("thread"), noinline)) void mci_kv_copy_racy(void *dst, const void *src,
@@ -158,35 +182,18 @@ mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)
 #else
 void mci_kv_copy_racy(void *dst, const void *src, size_t nbytes)
 {
+#if defined(__x86_64__)
+    if (KV_UNLIKELY(nbytes >= STREAM_READ_FROM) && __builtin_cpu_supports("avx2")) {
+        stream_avx2(dst, src, nbytes);
+        return;
+    }
+#endif
     memcpy(dst, src, nbytes);
 }
 
 bool mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)
 {
     return memcmp(shared, own, nbytes) == 0;
-}
-#endif
-
-#if defined(__x86_64__)
-/* Non-temporal stores: a log's next bytes are in no cache, and their reader is mostly another core. */
-__attribute__((target("avx2"))) static void stream_avx2(char *dst, const char *src, size_t nbytes)
-{
-    size_t i = (size_t)(-(uintptr_t)dst & 31);
-
-    memcpy(dst, src, i);
-    for (; i + 128 <= nbytes; i += 128) {
-        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(src + i));
-        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 32));
-        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 64));
-        __m256i d = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 96));
-
-        _mm256_stream_si256((__m256i *)(void *)(dst + i), a);
-        _mm256_stream_si256((__m256i *)(void *)(dst + i + 32), b);
-        _mm256_stream_si256((__m256i *)(void *)(dst + i + 64), c);
-        _mm256_stream_si256((__m256i *)(void *)(dst + i + 96), d);
-    }
-    _mm_sfence();
-    memcpy(dst + i, src + i, nbytes - i);
 }
 #endif
 

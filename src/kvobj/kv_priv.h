@@ -204,6 +204,7 @@ struct kv_open { /* the slab this process appends to at a rank */
     bool is_open;
     uint32_t slab;
     uint64_t gen, pos;
+    uint64_t touched; /* bytes whose pages are mapped for writing, or believed to be */
     _Atomic unsigned skip; /* it was full: so many appends go elsewhere unseen */
 };
 
@@ -240,6 +241,7 @@ struct mci_kv {
     struct kv_part *parts;
     struct kv_open *open;      /* one a rank */
     _Atomic uint32_t *pending; /* of each slab: records not yet published; KV_CLOSING */
+    bool *is_touched; /* of each slab: this process has filled it once. lock: open[rank] */
     _Atomic uint16_t homes[KV_SLICES]; /* KV_NO_HOME: no storage rank lives */
     _Atomic uint64_t pool_nbytes;      /* record bytes that all living ranks can hold */
     _Atomic int last_rank;             /* where a pure client appended last */

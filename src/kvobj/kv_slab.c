@@ -13,6 +13,9 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define TOUCH_AHEAD (512u << 10)
 
 bool mci_kv_slab_is_gen(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen)
 {
@@ -124,39 +127,100 @@ void mci_kv_room_done(struct mci_kv *kv, const struct kv_room *room)
         seal_own(kv, room->rank, room->slab);
 }
 
-mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave)
+static void open_set(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen)
 {
     const struct kv_part *part = &kv->parts[rank];
     struct kv_open *open = &kv->open[rank];
-    uint64_t *words, seen;
+
+    mci_kv_slab_close(kv, rank);
+    open->is_open = true;
+    open->slab = slab;
+    open->gen = gen;
+    open->pos = 0;
+    open->touched = kv->is_touched[part->slab_base + slab] ? part->slab_nbytes : 0;
+    kv->is_touched[part->slab_base + slab] = true;
+}
+
+static bool word_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from, uint64_t to)
+{
+    uint64_t seen;
+
+    return mci_kv_cas(kv, rank, kv_word_at(&kv->parts[rank], slab), from, to, &seen) ==
+               MCOMM_SUCCESS &&
+           seen == from;
+}
+
+/* Whose last object went: costs nothing to take, and its memory is warm. Mapped parts only. */
+static bool open_empty(struct mci_kv *kv, int rank, const uint64_t *words)
+{
+    const struct kv_part *part = &kv->parts[rank];
+
+    for (uint32_t i = 0; i < part->slab_count && part->area[KV_META] != NULL; i++) {
+        uint64_t gen = kv_word_gen(words[i]), live;
+        uint64_t taken = kv_word(KV_SLAB_CLEANING, kv->rank, gen);
+
+        if (kv_word_state(words[i]) != KV_SLAB_SEALED ||
+            mci_kv_load(kv, rank, kv_count_at(part, i), &live) != MCOMM_SUCCESS || live != 0 ||
+            !word_swap(kv, rank, i, words[i], taken))
+            continue;
+        if (!mci_kv_slab_is_pinned(kv, rank, i) &&
+            word_swap(kv, rank, i, taken, kv_word(KV_SLAB_OPEN, kv->rank, gen + 1))) {
+            open_set(kv, rank, i, gen + 1);
+            return true;
+        }
+        (void)word_swap(kv, rank, i, taken, words[i]);
+    }
+    return false;
+}
+
+mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    uint64_t *words;
     unsigned num_free = 0;
+    bool is_found;
     mcomm_err_t err = mci_kv_slab_words(kv, rank, &words);
 
     if (err != MCOMM_SUCCESS)
         return err;
+    is_found = open_empty(kv, rank, words);
     for (uint32_t i = 0; i < part->slab_count; i++)
         num_free += kv_word_state(words[i]) == KV_SLAB_FREE;
-    err = MCOMM_ERR_TRY_AGAIN;
-    for (uint32_t i = 0; i < part->slab_count && num_free > leave; i++) {
+    for (uint32_t i = 0; i < part->slab_count && num_free > leave && !is_found; i++) {
         uint64_t gen = kv_word_gen(words[i]);
 
         if (kv_word_state(words[i]) != KV_SLAB_FREE)
             continue;
-        err = mci_kv_cas(kv, rank, kv_word_at(part, i), words[i],
-                         kv_word(KV_SLAB_OPEN, kv->rank, gen), &seen);
-        if (err == MCOMM_SUCCESS && seen == words[i]) {
-            mci_kv_slab_close(kv, rank);
-            open->is_open = true;
-            open->slab = i;
-            open->gen = gen;
-            open->pos = 0;
-            break;
-        }
-        err = err == MCOMM_SUCCESS ? MCOMM_ERR_TRY_AGAIN : err;
+        is_found = word_swap(kv, rank, i, words[i], kv_word(KV_SLAB_OPEN, kv->rank, gen));
+        if (is_found)
+            open_set(kv, rank, i, gen);
         num_free--;
     }
     mci_mem_free(words);
-    return err;
+    return is_found ? MCOMM_SUCCESS : MCOMM_ERR_TRY_AGAIN;
+}
+
+/*
+ * Map what comes next into this process by one call instead of a fault for each page; the first time
+ * through a slab only.
+ */
+static void pages_touch(const struct kv_part *part, struct kv_open *open, uint64_t end)
+{
+#if defined(MADV_POPULATE_WRITE)
+    uint64_t slab_at = (uint64_t)open->slab << part->slab_shift, to;
+    char *base = part->area[KV_DATA];
+
+    if (KV_LIKELY(end <= open->touched) || base == NULL)
+        return;
+    to = end + TOUCH_AHEAD < part->slab_nbytes ? (end + TOUCH_AHEAD) & ~(uint64_t)4095
+                                               : part->slab_nbytes;
+    (void)madvise(base + slab_at + open->touched, to - open->touched, MADV_POPULATE_WRITE);
+    open->touched = to; /* if it failed the faults do it */
+#else
+    (void)part;
+    (void)open;
+    (void)end;
+#endif
 }
 
 mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64_t max,
@@ -180,6 +244,7 @@ mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64
     room->rank = rank;
     room->slab = open->slab;
     room->at = ((uint64_t)open->slab << part->slab_shift) + open->pos;
+    pages_touch(part, open, open->pos + rec->nbytes);
     err = mci_kv_write(kv, rank, KV_DATA, room->at, rec, sizeof(*rec));
     if (err != MCOMM_SUCCESS)
         return err;
