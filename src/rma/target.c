@@ -220,7 +220,10 @@ static mcomm_err_t signal_place(struct mci_win *win, const struct rma_signal *si
                          place_p);
 }
 
-/* The range of a dynamic window may have been detached while the data came. */
+/*
+ * The range of a dynamic window may have been detached while the data came. NOT_INIT: the rails
+ * stop, peers are gone.
+ */
 static void serve_put_done(struct mci_inop *in, mcomm_err_t err)
 {
     struct rma_serve *serve = in->arg;
@@ -234,7 +237,7 @@ static void serve_put_done(struct mci_inop *in, mcomm_err_t err)
             mci_wake_self();
         }
     }
-    if (!mci_peer_is_failed(in->peer))
+    if (err != MCOMM_ERR_NOT_INIT && !mci_peer_is_failed(in->peer))
         answer_op(in->peer, serve->op_id, err);
     mci_rma_serve_close(serve);
 }
@@ -272,7 +275,7 @@ static void serve_get_done(struct mci_outop *out, mcomm_err_t err)
 {
     struct rma_serve *serve = out->arg;
 
-    if (err != MCOMM_SUCCESS && !mci_peer_is_failed(out->peer))
+    if (err != MCOMM_SUCCESS && err != MCOMM_ERR_NOT_INIT && !mci_peer_is_failed(out->peer))
         answer_op(out->peer, serve->op_id, err);
     mci_rma_serve_close(serve);
 }

@@ -54,7 +54,8 @@ MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_
 	%D%/rma_passive.mp %D%/rma_passive_user.mp %D%/rma_death2.mp %D%/rma_death3.mp \
 	%D%/rma_death4.mp %D%/rma_death_user2.mp %D%/rma_death_user3.mp %D%/rma_death_user4.mp \
 	%D%/rma_stopped.mp %D%/rma_stopped_user.mp %D%/rma_applied.mp %D%/rma_applied_user.mp \
-	%D%/rma_attach.mp %D%/rma_again.mp %D%/rma_again_user.mp
+	%D%/rma_threads.mp %D%/rma_threads_user.mp %D%/rma_attach.mp %D%/rma_again.mp \
+	%D%/rma_again_user.mp
 
 # kvobj
 MP_PROGS += %D%/kv

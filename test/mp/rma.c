@@ -71,6 +71,18 @@ static void window_make(const char *kind)
         model[i] = calloc(1, part_nbytes);
 }
 
+static void window_free(const char *kind)
+{
+    OK(mcomm_win_free(&win));
+    CHECK(win == MCOMM_WIN_NULL);
+    if (strcmp(kind, "allocate") != 0)
+        free(base);
+    for (int i = 0; i < mp_size; i++)
+        free(model[i]);
+    free(model);
+    free(address);
+}
+
 /* One operation of origin on its stripe of target: drawn by all, done by origin, applied to the
  * model by all. */
 struct script {
@@ -244,8 +256,10 @@ static void test_random(const char *kind, const char *seed)
         one_round(round, data, result);
     if (is_dynamic)
         OK(mcomm_win_detach(win, base));
-    OK(mcomm_win_free(&win));
-    CHECK(win == MCOMM_WIN_NULL);
+    for (int k = 0; k < OPS; k++)
+        free(data[k]);
+    free(result);
+    window_free(kind);
 }
 
 /* ---- many at once on the same words ---- */
@@ -307,7 +321,9 @@ static void test_atomics(const char *kind)
         sum += ((uint64_t *)(void *)(base + 64))[i];
     OK(mcomm_allreduce(MCOMM_IN_PLACE, &sum, 1, MCOMM_UINT64, MCOMM_SUM, MCOMM_COMM_WORLD));
     CHECK_EQ(sum, (uint64_t)(TURNS / 50) * WIDE * (uint64_t)mp_size);
-    OK(mcomm_win_free(&win));
+    free(wide);
+    free(was);
+    window_free(kind);
 }
 
 /* ---- what is refused changes nothing ---- */
@@ -423,6 +439,7 @@ static void test_refused_dynamic(void)
     OK(mcomm_win_detach(win, mine));
     OK(mcomm_win_free(&win));
     free(mine);
+    free(address);
 }
 
 int main(int argc, char **argv)

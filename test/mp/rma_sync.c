@@ -7,7 +7,7 @@
  */
 #include "mp.h"
 
-#include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -28,6 +28,13 @@ static void window_make(const char *kind, size_t nbytes)
     } else {
         OK(mcomm_win_allocate(&attr, MCOMM_COMM_WORLD, (void **)&mine, &win));
     }
+}
+
+static void window_free(const char *kind)
+{
+    OK(mcomm_win_free(&win));
+    if (strcmp(kind, "create") == 0)
+        free(mine);
 }
 
 static uint64_t get_word(int target, uint64_t disp)
@@ -73,7 +80,7 @@ static void test_lock(const char *kind)
     total = mine[0];
     OK(mcomm_allreduce(MCOMM_IN_PLACE, &total, 1, MCOMM_UINT64, MCOMM_SUM, MCOMM_COMM_WORLD));
     CHECK_EQ(total, TURNS * mp_size);
-    OK(mcomm_win_free(&win));
+    window_free(kind);
 }
 
 /* The last rank dies with locks on rank 0; the others get them all the same. */
@@ -141,7 +148,7 @@ static void test_pscw(const char *kind)
     }
     OK(mcomm_group_free(&others));
     OK(mcomm_group_free(&world));
-    OK(mcomm_win_free(&win));
+    window_free(kind);
 }
 
 /* ---- signals ---- */
@@ -186,7 +193,7 @@ static void test_signal(const char *kind)
         OK(mcomm_wait_signal(8, MCOMM_CMP_EQ, i, MCOMM_FOREVER, NULL, win));
     }
     free(data);
-    OK(mcomm_win_free(&win));
+    window_free(kind);
 }
 
 /* Waiting for a signal of one that dies ends; the window goes on. */
@@ -238,7 +245,7 @@ static void test_passive(const char *kind)
         }
     }
     OK(mcomm_bcast(&go, 1, MCOMM_INT32, 0, MCOMM_COMM_WORLD));
-    OK(mcomm_win_free(&win));
+    window_free(kind);
     free(data);
     free(back);
 }
@@ -286,6 +293,8 @@ static void test_death(const char *kind)
            ? MCOMM_SUCCESS
            : mcomm_wait_signal(0, MCOMM_CMP_GE, (uint64_t)last, MCOMM_FOREVER, NULL, win));
     EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_win_free(&win));
+    if (strcmp(kind, "create") == 0)
+        free(mine);
     free(data);
 }
 
@@ -297,13 +306,14 @@ static void test_stopped(const char *kind)
     mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
     unsigned char *data = malloc(BLOCK), *into = malloc(BLOCK);
     int64_t pid = getpid();
-    void *base;
+    void *base, *user;
 
     OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm));
     attr.nbytes = BLOCK;
-    base = calloc(1, BLOCK);
+    user = calloc(1, BLOCK);
+    base = user;
     if (strcmp(kind, "create") == 0)
-        OK(mcomm_win_create(base, &attr, comm, &w));
+        OK(mcomm_win_create(user, &attr, comm, &w));
     else
         OK(mcomm_win_allocate(&attr, comm, &base, &w));
     OK(mcomm_bcast(&pid, 1, MCOMM_INT64, 1, comm));
@@ -332,6 +342,7 @@ static void test_stopped(const char *kind)
         expect_fill(base, BLOCK, 3); /* nothing late came over it */
     OK(mcomm_win_free(&w));
     OK(mcomm_comm_free(&comm));
+    free(user);
     free(data);
     free(into);
 }
@@ -367,7 +378,7 @@ static void test_applied(const char *kind)
             OK(mcomm_send(&token, sizeof(token), 0, 4, MCOMM_COMM_WORLD));
         }
     }
-    OK(mcomm_win_free(&win));
+    window_free(kind);
     free(data);
 }
 
@@ -426,10 +437,54 @@ static void test_again(const char *kind)
         OK(mcomm_flush(next, win));
         for (size_t i = 0; i < WORDS; i++)
             CHECK_EQ(got[i], round * 1000 + (uint64_t)next);
-        OK(mcomm_win_free(&win));
-        if (strcmp(kind, "create") == 0)
-            free(mine);
+        window_free(kind);
     }
+}
+
+/* ---- threads: all kinds of operations on one window at the same time ---- */
+#define THREADS 4
+#define TURNS 150
+
+static void *thread_main(void *arg)
+{
+    uint64_t me = (uint64_t)(uintptr_t)arg, one = 1, old;
+    uint64_t slot = 64 + ((uint64_t)mp_rank * THREADS + me) * 2048, data[256], back[256];
+
+    for (uint64_t i = 0; i < TURNS; i++) {
+        int target = (mp_rank + (int)(i + me)) % mp_size;
+
+        for (size_t k = 0; k < 256; k++)
+            data[k] = i * 7 + me * 3 + k;
+        OK(mcomm_put(data, sizeof(data), target, slot, win));
+        OK(mcomm_fetch_and_op(&one, &old, MCOMM_UINT64, target, 0, MCOMM_SUM, win));
+        OK(mcomm_accumulate(&one, 1, MCOMM_UINT64, target, 8, MCOMM_SUM, win));
+        OK(mcomm_flush(target, win));
+        OK(mcomm_get(back, sizeof(back), target, slot, win));
+        OK(mcomm_flush(target, win));
+        CHECK(memcmp(data, back, sizeof(data)) == 0);
+        OK(mcomm_put_signal(NULL, 0, target, 0, 16, 1, MCOMM_SIGNAL_ADD, win));
+    }
+    return NULL;
+}
+
+static void test_threads(const char *kind)
+{
+    pthread_t threads[THREADS];
+    uint64_t sums[3];
+
+    window_make(kind, 64 + (size_t)mp_size * THREADS * 2048);
+    OK(mcomm_win_fence(win));
+    for (uintptr_t i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, thread_main, (void *)i) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    OK(mcomm_win_fence(win));
+    memcpy(sums, mine, sizeof(sums));
+    OK(mcomm_allreduce(MCOMM_IN_PLACE, sums, 3, MCOMM_UINT64, MCOMM_SUM, MCOMM_COMM_WORLD));
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(sums[i], (uint64_t)mp_size * THREADS * TURNS);
+    OK(mcomm_win_fence(win));
+    window_free(kind);
 }
 
 int main(int argc, char **argv)
@@ -457,6 +512,8 @@ int main(int argc, char **argv)
         test_applied(kind);
     else if (strcmp(what, "attach") == 0)
         test_attach_many();
+    else if (strcmp(what, "threads") == 0)
+        test_threads(kind);
     else if (strcmp(what, "again") == 0)
         test_again(kind);
     else
