@@ -151,6 +151,15 @@ void mci_rail_set_world_rank(int rank)
 }
 
 /* ---- the table of peers ---- */
+/* A process that connected first told its card without the key: the bootstrap's copy has it. */
+static void card_complete(struct mci_card *known, const struct mci_card *card)
+{
+    static const uint8_t none[sizeof(known->key)];
+
+    if (memcmp(known->key, none, sizeof(none)) == 0)
+        memcpy(known->key, card->key, sizeof(known->key));
+}
+
 mcomm_err_t mci_peer_intern(const void *card, size_t nbytes, struct mci_peer **peer_p)
 {
     struct mci_card copy;
@@ -167,6 +176,7 @@ mcomm_err_t mci_peer_intern(const void *card, size_t nbytes, struct mci_peer **p
                            copy.magic, copy.version, copy.addr_count);
     peer = mci_map_get(&rails.peers, copy.proc_id);
     if (peer != NULL) {
+        card_complete(peer->card, &copy);
         peer->refs++;
         *peer_p = peer;
         return MCOMM_SUCCESS;

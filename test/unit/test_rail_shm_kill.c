@@ -10,8 +10,12 @@
 #include "rail_shm_common.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +24,7 @@
 #define AM_BULK MCI_AM_P2P_RTS  /* child: here is an operation of w1 bytes; w2: its number */
 #define AM_PLACE MCI_AM_P2P_CTS /* parent: push it into w0 */
 #define AM_START MCI_AM_P2P_FIN /* parent: begin */
+#define AM_MESH MCI_AM_P2P_CREDIT
 #define BULK_NBYTES 700000u
 #define FRAME_SPAN 20000u
 #define ROUNDS 200
@@ -111,9 +116,99 @@ static void child_stream(uint32_t limit)
         if (limit == UINT32_MAX)
             child_bulk(number);
         mci_wait_begin(&w, -1);
-        while (!mci_rail_shm_ops.is_idle(child.parent))
+        while (!child.parent->ops->is_idle(child.parent))
             mci_wait_step(&w);
     }
+}
+
+/* ---- children of other kinds ---- */
+/* process_vm_* fails from here on, as in many containers. */
+static int forbid_cma(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -1;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int filtered_main(void)
+{
+    uint64_t word;
+
+    if (mci_peer_can_cma(child.parent) != 0)
+        return 4;
+    if (mci_peer_cma_read(child.parent, &word, (uintptr_t)&word, sizeof(word)) !=
+        MCOMM_ERR_UNSUPPORTED)
+        return 5;
+    child_stream(300);
+    return 0;
+}
+
+/* A process of its own holds copies of all descriptors until the parent closes the pipe. */
+static void leave_forked_child(int fd)
+{
+    char c;
+
+    if (fork() == 0) {
+        ssize_t n = read(fd, &c, 1);
+
+        _exit(n < 0);
+    }
+}
+
+#define MESH_SIZE 5
+static int mesh_got;
+
+static void mesh_frame(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                       struct mci_sink *sink)
+{
+    (void)payload;
+    (void)sink;
+    mesh_got += peer->proc_id == frame->w0;
+}
+
+/* Every process speaks to every other at the same time: both sides of each pair connect. */
+static int mesh_main(int fd)
+{
+    static struct mci_card cards[MESH_SIZE];
+    struct mci_peer *peers[MESH_SIZE];
+    struct mci_waiter w;
+
+    for (size_t done = 0; done < sizeof(cards);) {
+        ssize_t n = read(fd, (char *)cards + done, sizeof(cards) - done);
+
+        if (n <= 0)
+            return 6;
+        done += (size_t)n;
+    }
+    mci_engine_lock();
+    for (int i = 0; i < MESH_SIZE; i++) {
+        struct mci_frame frame = {.am = AM_MESH, .w0 = mci_rail_own_card()->proc_id};
+
+        if (mci_peer_intern(&cards[i], sizeof(cards[i]), &peers[i]) != MCOMM_SUCCESS)
+            return 7;
+        if (peers[i] != mci_peer_self() &&
+            mci_peer_send(peers[i], &frame, NULL, 0, NULL) != MCOMM_SUCCESS)
+            return 8;
+    }
+    mci_wait_begin(&w, 20000);
+    while (mesh_got < MESH_SIZE - 1)
+        if (mci_wait_step(&w) != MCOMM_SUCCESS)
+            return 9;
+    for (int i = 0; i < MESH_SIZE; i++)
+        if (peers[i] != mci_peer_self() && peers[i]->ops != &mci_rail_shm_ops)
+            return 10;
+    mci_engine_unlock();
+    /* Nobody leaves before all have got theirs. */
+    return write(fd, "x", 1) == 1 && read(fd, cards, 1) == 1 ? 0 : 11;
 }
 
 /* argv: child MODE FD. Gives its card, then waits to be spoken to over shared memory. */
@@ -123,9 +218,13 @@ static int child_main(const char *mode, int fd)
     const void *card;
     struct mci_region *region = NULL;
     static uint64_t word = 0x1122334455667788;
+    int rc = 0;
 
     mci_rail_set_am(AM_START, child_start);
     mci_rail_set_am(AM_PLACE, child_place);
+    mci_rail_set_am(AM_MESH, mesh_frame);
+    if (strcmp(mode, "filtered") == 0 && forbid_cma() != 0)
+        return 77;
     base_up();
     if (mci_rail_start() != MCOMM_SUCCESS)
         return 2;
@@ -150,13 +249,20 @@ static int child_main(const char *mode, int fd)
 
         return read(fd, &c, 1) == 0 ? 0 : 2; /* no call into the library until the parent ends */
     }
+    if (strcmp(mode, "mesh") == 0)
+        return mesh_main(fd);
     mci_engine_lock();
     mci_wait_flag(&child.has_started, 20000);
-    child_stream(strcmp(mode, "limit") == 0 ? 300 : UINT32_MAX);
+    if (strcmp(mode, "forked") == 0)
+        leave_forked_child(fd);
+    if (strcmp(mode, "filtered") == 0)
+        rc = filtered_main();
+    else
+        child_stream(strcmp(mode, "limit") == 0 ? 300 : UINT32_MAX);
     mci_engine_unlock();
     mci_rail_stop(5000);
     base_down();
-    return 0;
+    return rc;
 }
 
 /* ---- the parent ---- */
@@ -268,11 +374,10 @@ static void read_all(int fd, void *buf, size_t nbytes)
     }
 }
 
-/* Starts a child and learns its card. Returns with the engine lock held. */
-static struct kid kid_start(const char *mode)
+/* Starts a child and learns its card. */
+static struct kid kid_spawn(const char *mode, struct mci_card *card)
 {
     struct kid kid;
-    struct mci_card card;
     uint64_t extra[2];
     char fd_text[16];
     int fds[2];
@@ -290,15 +395,29 @@ static struct kid kid_start(const char *mode)
     }
     close(fds[1]);
     kid.fd = fds[0];
-    read_all(kid.fd, &card, sizeof(card));
+    read_all(kid.fd, card, sizeof(*card));
     read_all(kid.fd, extra, sizeof(extra));
     kid.region_id = extra[0];
     kid.word_addr = extra[1];
+    return kid;
+}
+
+/* Engine lock held from here to kid_end(). */
+static void kid_know(const struct mci_card *card)
+{
     mci_engine_lock();
     parent.next = parent.done = parent.aborted = 0;
     parent.bulk_done = parent.bulk_failed = parent.failed_calls = 0;
     parent.is_in_open = false;
-    assert_int_equal(mci_peer_intern(&card, sizeof(card), &parent.peer), MCOMM_SUCCESS);
+    assert_int_equal(mci_peer_intern(card, sizeof(*card), &parent.peer), MCOMM_SUCCESS);
+}
+
+static struct kid kid_start(const char *mode)
+{
+    struct mci_card card;
+    struct kid kid = kid_spawn(mode, &card);
+
+    kid_know(&card);
     return kid;
 }
 
@@ -468,6 +587,70 @@ static void cross_memory_copies_work_or_say_why_not(void **state)
     kid_end(&kid, false);
 }
 
+static void frames_flow_where_cma_is_forbidden(void **state)
+{
+    struct kid kid = kid_start("filtered");
+
+    (void)state;
+    kid_begin();
+    wait_failure();
+    assert_int_equal(parent.done, 300);
+    kid_end(&kid, false);
+}
+
+static void a_death_is_noticed_though_a_forked_child_lives(void **state)
+{
+    struct kid kid = kid_start("forked");
+
+    (void)state;
+    kid_begin();
+    wait_frames(20);
+    kill(kid.pid, SIGKILL);
+    wait_failure();
+    assert_int_equal(parent.done + parent.aborted, parent.next);
+    kid_end(&kid, true);
+}
+
+static void tcp_carries_a_peer_whose_socket_is_not_there(void **state)
+{
+    struct mci_card card;
+    struct kid kid = kid_spawn("limit", &card);
+
+    (void)state;
+    mci_random(card.unix_name, sizeof(card.unix_name));
+    kid_know(&card);
+    kid_begin();
+    wait_failure();
+    assert_ptr_equal(parent.peer->ops, &mci_rail_tcp_ops);
+    assert_int_equal(parent.done, 300);
+    kid_end(&kid, false);
+}
+
+static void all_processes_may_connect_to_each_other_at_once(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        struct mci_card cards[MESH_SIZE];
+        struct kid kids[MESH_SIZE];
+        char c;
+
+        for (int i = 0; i < MESH_SIZE; i++)
+            kids[i] = kid_spawn("mesh", &cards[i]);
+        for (int i = 0; i < MESH_SIZE; i++)
+            assert_int_equal(write(kids[i].fd, cards, sizeof(cards)), sizeof(cards));
+        for (int i = 0; i < MESH_SIZE; i++)
+            read_all(kids[i].fd, &c, 1);
+        for (int i = 0; i < MESH_SIZE; i++) {
+            int status;
+
+            assert_int_equal(write(kids[i].fd, "x", 1), 1);
+            assert_int_equal(waitpid(kids[i].pid, &status, 0), kids[i].pid);
+            assert_int_equal(status, 0);
+            close(kids[i].fd);
+        }
+    }
+}
+
 static void own_regions_can_be_mapped_and_ids_are_never_reused(void **state)
 {
     struct mci_region *region;
@@ -523,6 +706,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_stopped_process_has_not_failed),
         cmocka_unit_test(regions_of_an_idle_process_can_be_mapped),
         cmocka_unit_test(cross_memory_copies_work_or_say_why_not),
+        cmocka_unit_test(frames_flow_where_cma_is_forbidden),
+        cmocka_unit_test(a_death_is_noticed_though_a_forked_child_lives),
+        cmocka_unit_test(tcp_carries_a_peer_whose_socket_is_not_there),
+        cmocka_unit_test(all_processes_may_connect_to_each_other_at_once),
         cmocka_unit_test(own_regions_can_be_mapped_and_ids_are_never_reused),
     };
 

@@ -8,6 +8,8 @@
 
 #include "rail/shm/shm_priv.h"
 
+#include <unistd.h>
+
 #define SEED 0x9e3779b97f4a7c15u
 #define AM_TEST MCI_AM_P2P_EAGER
 #define FRAMES 1500
@@ -243,6 +245,30 @@ static void frames_arrive_without_a_ring(void **state)
 {
     (void)state;
     exchange_random(0);
+}
+
+/* As if the system had no more memory for the ring: payloads go through the slots from then on. */
+static void frames_arrive_when_memory_for_the_ring_runs_out(void **state)
+{
+    struct mci_shm_conn *conn;
+
+    (void)state;
+    mci_log_set_level("error");
+    pair_up(2u << 20);
+    conn = ends[0]->conn;
+    for (int i = 0; i < 300; i++) {
+        if (i == 150) {
+            close(conn->seg.fd); /* nothing can be taken any more */
+            conn->seg.fd = -1;
+        }
+        frame_send(0, random_size(), i % 2 == 0);
+        if (i % 7 == 0)
+            poll_until_idle();
+    }
+    poll_until_idle();
+    assert_null(conn->tx_ring);
+    assert_int_equal(got[1].done, 300);
+    pair_down();
 }
 
 static void ring_positions_wrap_many_times(void **state)
@@ -612,6 +638,7 @@ int main(void)
         cmocka_unit_test(frames_of_any_size_arrive_in_order),
         cmocka_unit_test(frames_arrive_through_the_smallest_ring),
         cmocka_unit_test(frames_arrive_without_a_ring),
+        cmocka_unit_test(frames_arrive_when_memory_for_the_ring_runs_out),
         cmocka_unit_test(ring_positions_wrap_many_times),
         cmocka_unit_test(full_ring_queues_frames_and_unsend_takes_them_back),
         cmocka_unit_test(full_slots_queue_short_frames),
