@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <sys/mman.h>
 
 #define AM_DATA MCI_AM_P2P_EAGER
@@ -141,7 +142,6 @@ static void end_together(struct pair_end *end)
 
 static void frames_both_ways(struct pair_end *end)
 {
-    uint8_t *buf = malloc(FRAMES * (size_t)64);
     struct sent *sent = calloc(FRAMES, sizeof(*sent));
     uint8_t **bufs = calloc(FRAMES, sizeof(*bufs));
 
@@ -163,8 +163,6 @@ static void frames_both_ways(struct pair_end *end)
         else
             memset(bufs[i], 0xee, nbytes);
     }
-    for (uint64_t i = 0; i < FRAMES; i++)
-        pair_wait(&(bool){true});
     for (uint64_t i = 0; i < FRAMES; i++) {
         struct mci_waiter w;
 
@@ -177,7 +175,6 @@ static void frames_both_ways(struct pair_end *end)
     end_together(end);
     free(bufs);
     free(sent);
-    free(buf);
     free(got.sink_buf);
 }
 
@@ -533,6 +530,60 @@ static void closed_source_is_not_read(void **state)
     assert_int_equal(pair_run(receives_in_vain, gives_up_sending), 0);
 }
 
+static void receives_and_stops(struct pair_end *end)
+{
+    pid_t pid = getpid();
+
+    CHECK(write(end->sock, &pid, sizeof(pid)) == sizeof(pid));
+    big_receive(end);
+    wait_received(BIG / 8);
+    raise(SIGSTOP);
+    pair_wait(&big_in.is_done);
+    CHECK(big_in.err == MCOMM_SUCCESS);
+    for (size_t i = 0; i < BIG; i++)
+        CHECK(big_in.buf[i] == 0x5a);
+    end_together(end);
+}
+
+static bool is_stopped(pid_t pid)
+{
+    char path[64], line[128] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    CHECK(file != NULL && fgets(line, sizeof(line), file) != NULL);
+    fclose(file);
+    return strstr(line, ") T ") != NULL;
+}
+
+static void sends_to_the_stopped(struct pair_end *end)
+{
+    const bool never = false;
+    pid_t pid;
+
+    mci_rail_on_failed(on_failed);
+    CHECK(read(end->sock, &pid, sizeof(pid)) == sizeof(pid));
+    while (!is_stopped(pid))
+        mci_wait_flag(&never, 1);
+    mci_wait_flag(&never, 1500); /* time itself is what is tested: many times the reap time-out */
+    CHECK(!fate.is_failed && !big_out.is_done);
+    kill(pid, SIGCONT);
+    pair_wait(&big_out.is_done);
+    CHECK(big_out.err == MCOMM_SUCCESS);
+    end_together(end);
+}
+
+static void a_stopped_process_is_not_taken_for_a_dead_host(void **state)
+{
+    (void)state;
+    mci_rail_set_am(AM_OPEN, on_open_big);
+    mci_rail_set_am(AM_DONE, on_done);
+    setenv("MCOMM_REAP_TIMEOUT", "200ms", 1);
+    assert_int_equal(pair_run(receives_and_stops, sends_to_the_stopped), 0);
+    unsetenv("MCOMM_REAP_TIMEOUT");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +595,7 @@ int main(void)
         cmocka_unit_test(vanished_source_fails_that_operation_only),
         cmocka_unit_test(closed_place_is_not_written),
         cmocka_unit_test(closed_source_is_not_read),
+        cmocka_unit_test(a_stopped_process_is_not_taken_for_a_dead_host),
     };
 
     setenv("MCOMM_SHM", "no", 1);
