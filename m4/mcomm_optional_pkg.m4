@@ -9,11 +9,12 @@ AC_DEFUN([MCOMM_TABLE_ROW], [
   mcomm_table="$mcomm_table$(printf '%-12s %s' "$1:" "$2")\\n"
 ])
 
-# MCOMM_OPTIONAL_PKG(NAME, MODULES, PURPOSE, [MACRO-SUFFIX = NAME], [PROGRAM])
-# ------------------------------------------------------------------------
+# MCOMM_OPTIONAL_PKG(NAME, MODULES, PURPOSE, [MACRO-SUFFIX = NAME], [PROGRAM], [NOT-YET])
+# ---------------------------------------------------------------------------------------
 # --with-<name>=auto|yes|no, looked for with pkg-config. auto takes what is there, yes fails loudly,
 # no does not look. PROGRAM (a whole translation unit) proves that headers and library work.
-# Defines HAVE_<suffix> to 1 or leaves it undefined; sets the conditional of the same name.
+# Defines HAVE_<suffix> to 1 or leaves it undefined; sets the conditional of the same name. With
+# NOT-YET, a text, nothing in the library uses it so far: it is looked for but not linked.
 AC_DEFUN([MCOMM_OPTIONAL_PKG], [
   AC_ARG_WITH(m4_tolower([$1]),
     [AS_HELP_STRING([--with-]m4_tolower([$1])[=auto|yes|no], [$3 ($2) @<:@auto@:>@])],
@@ -41,9 +42,9 @@ AC_DEFUN([MCOMM_OPTIONAL_PKG], [
     ],
     [AC_MSG_ERROR([--with-]m4_tolower([$1])[ takes auto, yes or no, not "$mcomm_want"])])
   AS_IF([test $mcomm_have = yes], [
-    mcomm_why="yes ($3)"
+    mcomm_why="m4_default([$6], [yes ($3)])"
     AC_DEFINE([HAVE_]m4_default([$4], [$1]), [1], [Define to 1 for: $3.])
-    m4_if([$1], [CMOCKA], [], [
+    m4_if(m4_case([$1], [CMOCKA], [no])[]m4_ifval([$6], [no]), [], [
       MCOMM_PKG_CFLAGS="$MCOMM_PKG_CFLAGS $$1_CFLAGS"
       MCOMM_PKG_LIBS="$MCOMM_PKG_LIBS $$1_LIBS"
     ])
