@@ -307,7 +307,7 @@ void mci_handshake_cancel_incoming(mci_handshake_fn_t fn)
 {
     struct mci_list *node, *next;
 
-    MCI_LIST_FOREACH_SAFE(node, next, &incoming) {
+    MCI_LIST_FOREACH_SAFE (node, next, &incoming) {
         struct mci_handshake *hs = mci_container_of(node, struct mci_handshake, link);
 
         if (hs->fn == fn)

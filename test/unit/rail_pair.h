@@ -27,7 +27,7 @@
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
         if (!(cond)) {                                                                             \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #cond, mcomm_last_error());      \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #cond, mcomm_last_error());     \
             _exit(1);                                                                              \
         }                                                                                          \
     } while (0)

@@ -58,8 +58,8 @@ static struct {
 
 static size_t frame_nbytes(uint64_t i)
 {
-    static const size_t edges[] = {0, 1, 7, 8, 9, 36, 488, 1999, 2000, 2008, 16383, 16384, 16385,
-                                   65535, 65536};
+    static const size_t edges[] = {0,    1,    7,     8,     9,     36,    488,  1999,
+                                   2000, 2008, 16383, 16384, 16385, 65535, 65536};
 
     if (i < sizeof(edges) / sizeof(edges[0]))
         return edges[i];
@@ -210,8 +210,8 @@ struct bulk_out {
     mcomm_err_t err;
     bool is_done;
 };
-static const size_t bulk_sizes[] = {1,        4097,      65535,     65536,    65537,   262144,
-                                    262145,   1000003,   1048576,   4194305,  16777216, 33333333};
+static const size_t bulk_sizes[] = {1,      4097,    65535,   65536,   65537,    262144,
+                                    262145, 1000003, 1048576, 4194305, 16777216, 33333333};
 #define BULKS (sizeof(bulk_sizes) / sizeof(bulk_sizes[0]))
 static struct bulk_in in[BULKS];
 static struct bulk_out out[BULKS];
@@ -343,11 +343,8 @@ static void big_receive(struct pair_end *end)
 
     big_in.buf = malloc(BIG);
     big_in.iov[0] = (mcomm_iov_t){big_in.buf, BIG};
-    big_in.op = (struct mci_inop){.peer = end->peer,
-                                  .nbytes = BIG,
-                                  .iov = big_in.iov,
-                                  .iov_count = 1,
-                                  .done = big_in_done};
+    big_in.op = (struct mci_inop){
+        .peer = end->peer, .nbytes = BIG, .iov = big_in.iov, .iov_count = 1, .done = big_in_done};
     CHECK(mci_inop_open(&big_in.op) == MCOMM_SUCCESS);
     frame.w0 = big_in.op.id;
     CHECK(mci_peer_send(end->peer, &frame, NULL, 0, NULL) == MCOMM_SUCCESS);

@@ -52,11 +52,8 @@ static void ops_open(struct mci_peer *peer)
         iovs[i][0] = (mcomm_iov_t){places[i] + GUARD, 100001};
         /* shorter than what will come: the rest is discarded */
         iovs[i][1] = (mcomm_iov_t){places[i] + GUARD + 100001, OP_BYTES - 100001 - 5000};
-        ops[i] = (struct mci_inop){.peer = peer,
-                                   .iov = iovs[i],
-                                   .iov_count = 2,
-                                   .nbytes = OP_BYTES,
-                                   .done = op_done};
+        ops[i] = (struct mci_inop){
+            .peer = peer, .iov = iovs[i], .iov_count = 2, .nbytes = OP_BYTES, .done = op_done};
         CHECK(mci_inop_open(&ops[i]) == MCOMM_SUCCESS);
     }
 }

@@ -3,9 +3,10 @@
 /*
  * Connecting to the addresses of a card. They are tried in order, those in a network of ours
  * first, the next one as soon as the one before has failed or is silent for STAGGER_NS, so that an
- * address that swallows packets holds up nobody (the idea is that of RFC 8305). The first connection
- * that the acceptor takes wins. A parked connection of the peer's is used when ours get nowhere, but
- * only while no proof of ours is out: else both sides could settle on different connections. peer.c ends the whole attempt after the setting connect_timeout.
+ * address that swallows packets holds up nobody (the idea is that of RFC 8305). The first
+ * connection that the acceptor takes wins. A parked connection of the peer's is used when ours get
+ * nowhere, but only while no proof of ours is out: else both sides could settle on different
+ * connections. peer.c ends the whole attempt after the setting connect_timeout.
  */
 #include "config.h"
 
@@ -21,10 +22,11 @@
 
 #define STAGGER_NS 250000000
 
-struct try {
+struct
+try {
     struct mci_tcp_link *link;
     struct mci_addr addr;
-    int near;                /* order of preference, lowest first */
+    int near;                 /* order of preference, lowest first */
     struct mci_handshake *hs; /* NULL: not begun, or ended */
 };
 
@@ -135,8 +137,8 @@ static void try_ended(struct try *t, mcomm_err_t err, int sys_errno)
         c->num_refused++;
     snprintf(c->last, sizeof(c->last), "%s: %s", mci_addr_format(&t->addr, text),
              err == MCOMM_ERR_AUTH ? "another process answers there"
-                                   : sys_errno != 0 ? strerror(sys_errno)
-                                                    : "closed during admission");
+             : sys_errno != 0      ? strerror(sys_errno)
+                                   : "closed during admission");
     mci_log_debug("tcp: rank %d of the job at %s", link->peer->world_rank, c->last);
     try_next(link);
 }
@@ -198,9 +200,8 @@ static void try_next(struct mci_tcp_link *link)
         mcomm_err_t err = MCOMM_ERR_UNREACHABLE;
 
         if (fd >= 0) {
-            err = mci_handshake_connect(fd, link->peer->card, &mci_tcp_hello,
-                                        sizeof(mci_tcp_hello), mci_settings.connect_timeout,
-                                        on_admitted, t, &t->hs);
+            err = mci_handshake_connect(fd, link->peer->card, &mci_tcp_hello, sizeof(mci_tcp_hello),
+                                        mci_settings.connect_timeout, on_admitted, t, &t->hs);
             keep = ENOMEM;
         }
         if (err == MCOMM_SUCCESS) {

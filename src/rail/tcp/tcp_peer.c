@@ -272,8 +272,7 @@ bool mci_tcp_hello_check(const struct mci_handshake_end *end)
     if (end->extra_nbytes < sizeof(hello))
         return false;
     memcpy(&hello, end->extra, sizeof(hello));
-    return hello.version == MCI_TCP_VERSION && hello.lane == 0 &&
-           hello.slice_max >= MCI_SLICE_UNIT;
+    return hello.version == MCI_TCP_VERSION && hello.lane == 0 && hello.slice_max >= MCI_SLICE_UNIT;
 }
 
 static void lane_take_in(struct mci_peer *peer, int fd)
@@ -309,8 +308,7 @@ void mci_tcp_admitted(void *arg, const struct mci_handshake_end *end)
 
     (void)arg;
     if (end->err != MCOMM_SUCCESS) {
-        mci_log_debug("tcp: an incoming connection was not admitted: %s",
-                      mcomm_err_text(end->err));
+        mci_log_debug("tcp: an incoming connection was not admitted: %s", mcomm_err_text(end->err));
         return;
     }
     if (!mci_tcp_hello_check(end) || end->card->proc_id == mci_rail_own_card()->proc_id ||

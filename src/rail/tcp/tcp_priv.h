@@ -84,11 +84,11 @@ struct mci_tcp_lane {
     struct mci_tcp_link *link; /* NULL: closed */
     struct mci_list node;      /* in the link, or among those that linger */
     enum mci_tcp_lane_state state;
-    int depth;        /* calls into the lane on the stack: freed only at 0 */
-    int cork;         /* > 0: small frames are collected */
-    bool is_blocked;  /* EPOLLOUT is awaited */
-    bool is_broken;   /* sending failed: only what has arrived is still read */
-    bool is_bye;      /* the peer said that it leaves */
+    int depth;             /* calls into the lane on the stack: freed only at 0 */
+    int cork;              /* > 0: small frames are collected */
+    bool is_blocked;       /* EPOLLOUT is awaited */
+    bool is_broken;        /* sending failed: only what has arrived is still read */
+    bool is_bye;           /* the peer said that it leaves */
     struct mci_list queue; /* mci_tx in order; behind part and obuf */
     struct mci_tcp_part part;
     uint8_t *obuf;
@@ -110,7 +110,7 @@ struct mci_tcp_link {
 };
 
 struct mci_tcp_rail {
-    struct mci_map links; /* by proc_id */
+    struct mci_map links;      /* by proc_id */
     struct mci_list lingering; /* lanes closed in an orderly way, with bytes to deliver */
     struct mci_pool lanes, outs;
     struct mci_map outs_by_generation;
@@ -149,7 +149,7 @@ void mci_tcp_reap_stop(void);
 
 /* ---- tcp_connect.c ---- */
 void mci_tcp_connect_start(struct mci_tcp_link *link);
-void mci_tcp_connect_stop(struct mci_tcp_link *link); /* give up all attempts */
+void mci_tcp_connect_stop(struct mci_tcp_link *link);   /* give up all attempts */
 void mci_tcp_connect_parked(struct mci_tcp_link *link); /* the peer's connection waits for use */
 /* A lane of ours was closed by the acceptor, or a parked one by its connector. */
 void mci_tcp_connect_refused(struct mci_tcp_link *link, bool was_ours);

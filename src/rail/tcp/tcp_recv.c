@@ -48,8 +48,8 @@ static size_t targets_scratch(size_t left, mcomm_iov_t *iov, int *count_p)
     size_t sum = 0;
 
     for (*count_p = 0; sum < left && *count_p < PIECE_MAX; sum += iov[(*count_p)++].nbytes)
-        iov[*count_p] = (mcomm_iov_t){
-            scratch, left - sum < sizeof(scratch) ? left - sum : sizeof(scratch)};
+        iov[*count_p] =
+            (mcomm_iov_t){scratch, left - sum < sizeof(scratch) ? left - sum : sizeof(scratch)};
     return sum;
 }
 

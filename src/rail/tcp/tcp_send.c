@@ -2,8 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Sending on a lane. The order on the wire is: the item begun (part), the collected small frames
- * (obuf), the queue, then slices of bulk operations, one system call for as much as fits. Invariant:
- * obuf is only added to while the queue is empty, and at most one item has been sent in part.
+ * (obuf), the queue, then slices of bulk operations, one system call for as much as fits.
+ * Invariant: obuf is only added to while the queue is empty, and at most one item has been sent in
+ * part.
  */
 #include "config.h"
 
@@ -484,8 +485,7 @@ mcomm_err_t mci_tcp_lane_send(struct mci_tcp_lane *lane, const struct mci_frame 
 mcomm_err_t mci_tcp_ctl_send(struct mci_tcp_lane *lane, enum mci_tcp_ctl what, uint64_t w0,
                              uint32_t w1)
 {
-    struct mci_frame frame = {
-        .am = MCI_AM_RAIL_CTL, .aux = (uint16_t)what, .w0 = w0, .w1 = w1};
+    struct mci_frame frame = {.am = MCI_AM_RAIL_CTL, .aux = (uint16_t)what, .w0 = w0, .w1 = w1};
 
     return mci_tcp_lane_send(lane, &frame, NULL, 0, 0, NULL);
 }

@@ -17,7 +17,7 @@
 
 struct mci_tcp_header {
     struct mci_frame frame;
-    uint32_t generation; /* slices: the sender's operation; else 0 */
+    uint32_t generation;  /* slices: the sender's operation; else 0 */
     uint32_t deadline_ms; /* slices: the sender repeats it elsewhere after so long; 0: never */
 };
 _Static_assert(sizeof(struct mci_tcp_header) == 32, "wire format");
