@@ -640,10 +640,11 @@ static void all_processes_may_connect_to_each_other_at_once(void **state)
             assert_int_equal(write(kids[i].fd, cards, sizeof(cards)), sizeof(cards));
         for (int i = 0; i < MESH_SIZE; i++)
             read_all(kids[i].fd, &c, 1);
+        for (int i = 0; i < MESH_SIZE; i++)
+            assert_int_equal(write(kids[i].fd, "x", 1), 1);
         for (int i = 0; i < MESH_SIZE; i++) {
             int status;
 
-            assert_int_equal(write(kids[i].fd, "x", 1), 1);
             assert_int_equal(waitpid(kids[i].pid, &status, 0), kids[i].pid);
             assert_int_equal(status, 0);
             close(kids[i].fd);
