@@ -78,8 +78,32 @@ static bool bucket_find(struct kv_bucket *bk, struct mci_hash128 hash, struct kv
     return false;
 }
 
+static bool is_claimable(const struct mci_kv *kv, uint64_t loc)
+{
+    uint64_t place = loc & KV_PLACE_MASK;
+
+    return place == 0 || (place == 1 && kv_loc_rank(loc) < kv->size &&
+                          kv_is_dead(kv, kv_loc_rank(loc)));
+}
+
+static void bucket_find_free(const struct mci_kv *kv, struct kv_bucket *bk, uint64_t bucket,
+                             struct kv_spot *free)
+{
+    for (unsigned i = 0; i < KV_SLOTS; i++) {
+        free->loc = atomic_load_explicit(&bk->loc[i], memory_order_acquire);
+        if (!is_claimable(kv, free->loc))
+            continue;
+        free->slot = i;
+        free->bucket = bucket;
+        free->access = atomic_load_explicit(&bk->access[i], memory_order_relaxed);
+        free->hint = atomic_load_explicit(&bk->hint[i], memory_order_relaxed);
+        return;
+    }
+}
+
+/* free, if not NULL: the first entry that an insertion may claim, if there is one within reach. */
 static mcomm_err_t find_at(struct mci_kv *kv, int home, struct mci_hash128 hash,
-                           struct kv_spot *spot)
+                           struct kv_spot *spot, struct kv_spot *free)
 {
     const struct kv_part *part = &kv->parts[home];
     uint64_t first = bucket_home(part, hash), reach = 0;
@@ -95,6 +119,8 @@ static mcomm_err_t find_at(struct mci_kv *kv, int home, struct mci_hash128 hash,
             return err;
         if (bucket_find(bk, hash, spot))
             return MCOMM_SUCCESS;
+        if (free != NULL && free->slot == KV_SLOTS)
+            bucket_find_free(kv, bk, spot->bucket, free);
         if (d == 0)
             reach = atomic_load_explicit(&bk->reach, memory_order_acquire) % KV_PROBE;
     }
@@ -109,7 +135,7 @@ mcomm_err_t mci_kv_dir_find(struct mci_kv *kv, struct mci_hash128 hash, struct k
 
         if (KV_UNLIKELY(home == KV_NO_HOME))
             return MCOMM_ERR_NOT_FOUND;
-        err = find_at(kv, home, hash, spot);
+        err = find_at(kv, home, hash, spot, NULL);
         if (KV_LIKELY(err != MCOMM_ERR_PROC_FAILED))
             return err;
     }
@@ -125,6 +151,8 @@ mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint6
                             uint64_t hint)
 {
     const struct kv_part *part = &kv->parts[spot->home];
+    struct kv_word_store stores[2];
+    size_t count = 0;
     uint64_t seen;
     mcomm_err_t err = mci_kv_cas(kv, spot->home, FIELD_AT(part, spot->bucket, loc, spot->slot),
                                  spot->loc, kv_loc_next(spot->loc, place), &seen);
@@ -133,13 +161,15 @@ mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint6
         return err;
     if (seen != spot->loc)
         return MCOMM_ERR_TRY_AGAIN;
-    if (place != 0) { /* both only help: a lost race between two writers of them does no harm */
+    if (kv_loc_is_value(place)) { /* both only help: a lost race between two writers is no harm */
         if (spot->access != 0)
-            (void)mci_kv_store(kv, spot->home,
-                               FIELD_AT(part, spot->bucket, access, spot->slot), 0);
+            stores[count++] = (struct kv_word_store){
+                FIELD_AT(part, spot->bucket, access, spot->slot), 0};
         if (spot->hint != hint)
-            (void)mci_kv_store(kv, spot->home, FIELD_AT(part, spot->bucket, hint, spot->slot),
-                               hint);
+            stores[count++] = (struct kv_word_store){
+                FIELD_AT(part, spot->bucket, hint, spot->slot), hint};
+        if (count > 0)
+            (void)mci_kv_store_words(kv, spot->home, stores, count);
     }
     return MCOMM_SUCCESS;
 }
@@ -172,37 +202,33 @@ static mcomm_err_t bucket_lock(struct mci_kv *kv, int home, uint64_t bucket, str
     }
 }
 
-static bool is_claimable(const struct mci_kv *kv, uint64_t loc)
+/* SUCCESS: the entry is ours and spot->loc the claim; TRY_AGAIN: somebody was faster. */
+static mcomm_err_t spot_claim(struct mci_kv *kv, struct kv_spot *spot)
 {
-    uint64_t place = loc & KV_PLACE_MASK;
+    mcomm_err_t err = mci_kv_dir_swap(kv, spot, kv_loc_claim(kv->rank), spot->hint);
 
-    return place == 0 || (place == 1 && kv_loc_rank(loc) < kv->size &&
-                          kv_is_dead(kv, kv_loc_rank(loc)));
+    if (err == MCOMM_SUCCESS)
+        spot->loc = kv_loc_next(spot->loc, kv_loc_claim(kv->rank));
+    return err;
 }
 
-/* A free entry of the bucket becomes ours; spot->loc is the claim. NOT_FOUND: all are taken. */
+/* A free entry of the bucket becomes ours. NOT_FOUND: all are taken. */
 static mcomm_err_t bucket_claim(struct mci_kv *kv, struct kv_spot *spot)
 {
-    const struct kv_part *part = &kv->parts[spot->home];
     struct kv_bucket buf, *bk;
     mcomm_err_t err = bucket_see(kv, spot->home, spot->bucket, &buf, &bk);
 
-    for (unsigned i = 0; i < KV_SLOTS && err == MCOMM_SUCCESS; i++) {
-        uint64_t loc = atomic_load_explicit(&bk->loc[i], memory_order_acquire), seen;
-
-        if (!is_claimable(kv, loc))
-            continue;
-        spot->slot = i;
-        spot->loc = kv_loc_next(loc, kv_loc_claim(kv->rank));
-        err = mci_kv_cas(kv, spot->home, FIELD_AT(part, spot->bucket, loc, i), loc, spot->loc,
-                         &seen);
-        if (err == MCOMM_SUCCESS && seen == loc) {
-            spot->access = atomic_load_explicit(&bk->access[i], memory_order_relaxed);
-            spot->hint = atomic_load_explicit(&bk->hint[i], memory_order_relaxed);
-            return MCOMM_SUCCESS;
-        }
+    while (err == MCOMM_SUCCESS) {
+        spot->slot = KV_SLOTS;
+        bucket_find_free(kv, bk, spot->bucket, spot);
+        if (spot->slot == KV_SLOTS)
+            return MCOMM_ERR_NOT_FOUND;
+        err = spot_claim(kv, spot);
+        if (err != MCOMM_ERR_TRY_AGAIN)
+            return err;
+        err = bucket_see(kv, spot->home, spot->bucket, &buf, &bk);
     }
-    return err == MCOMM_SUCCESS ? MCOMM_ERR_NOT_FOUND : err;
+    return err;
 }
 
 /* All entries are taken: the one that was read longest ago leaves. */
@@ -265,12 +291,17 @@ static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
                                  struct kv_waiter *w)
 {
     const struct kv_part *part = &kv->parts[home];
-    struct kv_spot spot;
-    mcomm_err_t err = find_at(kv, home, hash, &spot);
+    struct kv_word_store stores[4];
+    struct kv_spot spot, found;
+    mcomm_err_t err;
 
+    spot = (struct kv_spot){.home = home, .slot = KV_SLOTS};
+    err = find_at(kv, home, hash, &found, &spot);
     if (err != MCOMM_ERR_NOT_FOUND)
         return err == MCOMM_SUCCESS ? MCOMM_ERR_EXISTS : err;
-    while ((err = claim_near(kv, home, first, &spot)) == MCOMM_ERR_NOT_FOUND) {
+    err = spot.slot < KV_SLOTS ? spot_claim(kv, &spot) : MCOMM_ERR_TRY_AGAIN;
+    while (err == MCOMM_ERR_TRY_AGAIN &&
+           (err = claim_near(kv, home, first, &spot)) == MCOMM_ERR_NOT_FOUND) {
         err = bucket_make_room(kv, home, first);
         if (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(w) != MCOMM_SUCCESS)
             return mci_err_set(MCOMM_ERR_NO_SPACE,
@@ -278,11 +309,17 @@ static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
                                "with a larger max_objects", home);
         if (err != MCOMM_SUCCESS && err != MCOMM_ERR_TRY_AGAIN)
             return err;
+        err = MCOMM_ERR_TRY_AGAIN;
     }
-    if (err == MCOMM_SUCCESS)
-        err = mci_kv_store(kv, home, FIELD_AT(part, spot.bucket, lo, spot.slot), hash.lo);
-    if (err == MCOMM_SUCCESS)
-        err = mci_kv_store(kv, home, FIELD_AT(part, spot.bucket, hi, spot.slot), hash.hi);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    stores[0] = (struct kv_word_store){FIELD_AT(part, spot.bucket, lo, spot.slot), hash.lo};
+    stores[1] = (struct kv_word_store){FIELD_AT(part, spot.bucket, hi, spot.slot), hash.hi};
+    stores[2] = (struct kv_word_store){FIELD_AT(part, spot.bucket, access, spot.slot), 0};
+    stores[3] = (struct kv_word_store){FIELD_AT(part, spot.bucket, hint, spot.slot), hint};
+    err = mci_kv_store_words(kv, home, stores, 4);
+    spot.access = 0;
+    spot.hint = hint;
     return err == MCOMM_SUCCESS ? mci_kv_dir_swap(kv, &spot, place, hint) : err;
 }
 

@@ -16,7 +16,7 @@
 
 #define PATIENCE_MS 10000 /* of a reader whose object keeps moving away under it */
 
-static void hit_count(struct mci_kv *kv, int rank)
+void mci_kv_hit_count(struct mci_kv *kv, int rank)
 {
     if (rank == kv->rank)
         kv_count_up(&kv->stat.hits_local);
@@ -47,16 +47,15 @@ static mcomm_err_t key_compare(struct mci_kv *kv, const struct kv_object *obj,
     return err;
 }
 
-mcomm_err_t mci_kv_lookup(struct mci_kv *kv, const struct kv_key *key, struct kv_spot *spot,
-                          struct kv_object *obj)
+/* What is at spot, if it is key's. */
+static mcomm_err_t lookup_at(struct mci_kv *kv, const struct kv_key *key,
+                             const struct kv_spot *spot, struct kv_object *obj)
 {
     uint64_t loc;
     bool is_equal = false;
-    mcomm_err_t err = mci_kv_dir_find(kv, key->hash, spot), read_err;
+    mcomm_err_t err, read_err;
 
     obj->extents = NULL;
-    if (err != MCOMM_SUCCESS)
-        return err;
     if (KV_UNLIKELY(kv_is_dead(kv, kv_loc_rank(spot->loc))))
         return MCOMM_ERR_NOT_FOUND;
     read_err = mci_kv_object_read(kv, spot->loc, obj);
@@ -69,6 +68,14 @@ mcomm_err_t mci_kv_lookup(struct mci_kv *kv, const struct kv_key *key, struct kv
     if (KV_UNLIKELY(err != MCOMM_SUCCESS || loc != spot->loc))
         return MCOMM_ERR_TRY_AGAIN;
     return KV_LIKELY(is_equal) ? MCOMM_SUCCESS : MCOMM_ERR_NOT_FOUND;
+}
+
+mcomm_err_t mci_kv_lookup(struct mci_kv *kv, const struct kv_key *key, struct kv_spot *spot,
+                          struct kv_object *obj)
+{
+    mcomm_err_t err = mci_kv_dir_find(kv, key->hash, spot);
+
+    return err == MCOMM_SUCCESS ? lookup_at(kv, key, spot, obj) : err;
 }
 
 static mcomm_err_t piece_read(struct mci_kv *kv, int rank, uint64_t at, void *buf, uint64_t nbytes,
@@ -128,7 +135,7 @@ void mci_kv_use(struct mci_kv *kv, const struct kv_spot *spot, int rank)
 
     if (mci_kv_load(kv, rank, offsetof(struct kv_head, tick), &tick) == MCOMM_SUCCESS)
         mci_kv_dir_touch(kv, spot, tick + 1);
-    hit_count(kv, rank);
+    mci_kv_hit_count(kv, rank);
 }
 
 /* TRY_AGAIN: it moved away; whatever is in the buffer is nothing. */
@@ -138,8 +145,14 @@ static mcomm_err_t get_once(struct mci_kv *kv, const struct kv_key *key, enum kv
     struct kv_spot spot;
     struct kv_object obj;
     void *buf = *buf_p;
-    mcomm_err_t err = mci_kv_lookup(kv, key, &spot, &obj);
+    mcomm_err_t err = mci_kv_dir_find(kv, key->hash, &spot);
 
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (KV_UNLIKELY(kv_loc_rank(spot.loc) < kv->size &&
+                    kv->parts[kv_loc_rank(spot.loc)].area[KV_DATA] == NULL))
+        return mci_kv_far_get(kv, key, &spot, want, buf_p, room, nbytes_p);
+    err = lookup_at(kv, key, &spot, &obj);
     if (err != MCOMM_SUCCESS)
         return err;
     if (want == KV_WANT_SIZE || (want == KV_WANT_INTO && obj.rec.value_nbytes > room)) {

@@ -59,6 +59,41 @@ mcomm_err_t mci_kv_store(struct mci_kv *kv, int rank, uint64_t at, uint64_t valu
     return MCOMM_SUCCESS;
 }
 
+mcomm_err_t mci_kv_store_words(struct mci_kv *kv, int rank, const struct kv_word_store *stores,
+                               size_t count)
+{
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    if (KV_LIKELY(kv->parts[rank].area[KV_META] != NULL)) {
+        for (size_t i = 0; i < count; i++)
+            atomic_store_explicit(word_of(kv, rank, stores[i].at), stores[i].value,
+                                  memory_order_release);
+        return MCOMM_SUCCESS;
+    }
+    for (size_t i = 0; i < count && err == MCOMM_SUCCESS; i++)
+        err = kv->remote->put(kv, rank, KV_META, stores[i].at, &stores[i].value, 8);
+    if (err == MCOMM_SUCCESS)
+        err = kv->remote->flush(kv, rank, KV_META);
+    return remote_end(kv, rank, err);
+}
+
+mcomm_err_t mci_kv_load_words(struct mci_kv *kv, int rank, const uint64_t *ats, uint64_t *values,
+                              size_t count)
+{
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    if (KV_LIKELY(kv->parts[rank].area[KV_META] != NULL)) {
+        for (size_t i = 0; i < count; i++)
+            values[i] = atomic_load_explicit(word_of(kv, rank, ats[i]), memory_order_acquire);
+        return MCOMM_SUCCESS;
+    }
+    for (size_t i = 0; i < count && err == MCOMM_SUCCESS; i++)
+        err = kv->remote->get(kv, rank, KV_META, ats[i], &values[i], 8);
+    if (err == MCOMM_SUCCESS)
+        err = kv->remote->flush(kv, rank, KV_META);
+    return remote_end(kv, rank, err);
+}
+
 mcomm_err_t mci_kv_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect, uint64_t want,
                        uint64_t *seen_p)
 {

@@ -273,6 +273,14 @@ static inline int kv_home(const struct mci_kv *kv, struct mci_hash128 hash)
 /* ---- kv_mem.c: a word or bytes at (rank, area, offset), mapped or remote ------------------------ */
 mcomm_err_t mci_kv_load(struct mci_kv *kv, int rank, uint64_t at, uint64_t *value_p);
 mcomm_err_t mci_kv_store(struct mci_kv *kv, int rank, uint64_t at, uint64_t value);
+/* Several words of one rank in one round trip, in no order. */
+struct kv_word_store {
+    uint64_t at, value;
+};
+mcomm_err_t mci_kv_store_words(struct mci_kv *kv, int rank, const struct kv_word_store *stores,
+                               size_t count);
+mcomm_err_t mci_kv_load_words(struct mci_kv *kv, int rank, const uint64_t *ats, uint64_t *values,
+                              size_t count);
 /* *seen_p == expect: swapped */
 mcomm_err_t mci_kv_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect, uint64_t want,
                        uint64_t *seen_p);
@@ -384,7 +392,8 @@ mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave);
 void mci_kv_slab_close(struct mci_kv *kv, int rank); /* no more appends. lock: open[rank] */
 /*
  * Append a record of *rec's kind with at least min and at most max bytes and write its header. For an
- * extent value_nbytes is cut to what fits. TRY_AGAIN: no room. lock: open[rank]
+ * extent value_nbytes is cut to what fits. A remote rec is borrowed until the caller's next flush, which
+ * comes before the record is published. TRY_AGAIN: no room. lock: open[rank]
  */
 mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64_t max,
                                struct kv_rec *rec, struct kv_room *room);
@@ -423,6 +432,10 @@ mcomm_err_t mci_kv_remove(struct mci_kv *kv, const struct kv_key *key);
 mcomm_err_t mci_kv_lookup(struct mci_kv *kv, const struct kv_key *key, struct kv_spot *spot,
                           struct kv_object *obj);
 mcomm_err_t mci_kv_value_read(struct mci_kv *kv, struct kv_object *obj, void *buf);
+/* kv_far.c: a whole get of an object on another node; arguments as mci_kv_get() */
+mcomm_err_t mci_kv_far_get(struct mci_kv *kv, const struct kv_key *key, const struct kv_spot *spot,
+                           enum kv_want want, void **buf_p, size_t room, size_t *nbytes_p);
+void mci_kv_hit_count(struct mci_kv *kv, int rank);
 void mci_kv_use(struct mci_kv *kv, const struct kv_spot *spot, int rank); /* for eviction, counters */
 mcomm_err_t mci_kv_acquire(struct mci_kv *kv, const struct kv_key *key, mcomm_kv_view_t *view);
 void mci_kv_release(struct mci_kv *kv, mcomm_kv_view_t *view);

@@ -245,8 +245,10 @@ mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64
     room->slab = open->slab;
     room->at = ((uint64_t)open->slab << part->slab_shift) + open->pos;
     pages_touch(part, open, open->pos + rec->nbytes);
-    err = mci_kv_write(kv, rank, KV_DATA, room->at, rec, sizeof(*rec));
-    if (err != MCOMM_SUCCESS)
+    if (part->area[KV_DATA] != NULL)
+        memcpy(part->area[KV_DATA] + room->at, rec, sizeof(*rec));
+    else if ((err = kv->remote->put(kv, rank, KV_DATA, room->at, rec, sizeof(*rec))) !=
+             MCOMM_SUCCESS)
         return err;
     open->pos += rec->nbytes;
     atomic_fetch_add(&kv->pending[part->slab_base + open->slab], 1);
