@@ -327,7 +327,7 @@ mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64
                               uint64_t hint, struct kv_waiter *w)
 {
     int home = kv_home(kv, hash);
-    uint64_t first, seen;
+    uint64_t first;
     mcomm_err_t err;
 
     if (home == KV_NO_HOME)
@@ -336,8 +336,7 @@ mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64
     err = bucket_lock(kv, home, first, w);
     if (err == MCOMM_SUCCESS) {
         err = insert_locked(kv, home, first, hash, place, hint, w);
-        (void)mci_kv_cas(kv, home, FIELD_AT(&kv->parts[home], first, lock, 0),
-                         (uint64_t)kv->rank + 1, 0, &seen);
+        mci_kv_clear(kv, home, FIELD_AT(&kv->parts[home], first, lock, 0));
     }
     /* A home that died: the caller looks again, in the new one. */
     return err == MCOMM_ERR_PROC_FAILED || err == MCOMM_ERR_TRY_AGAIN ? MCOMM_ERR_EXISTS : err;

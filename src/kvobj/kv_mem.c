@@ -59,6 +59,17 @@ mcomm_err_t mci_kv_store(struct mci_kv *kv, int rank, uint64_t at, uint64_t valu
     return MCOMM_SUCCESS;
 }
 
+void mci_kv_clear(struct mci_kv *kv, int rank, uint64_t at)
+{
+    static const uint64_t zero; /* borrowed until some later flush: for ever is long enough */
+    _Atomic uint64_t *word = word_of(kv, rank, at);
+
+    if (KV_LIKELY(word != NULL))
+        atomic_store_explicit(word, 0, memory_order_release);
+    else
+        (void)kv->remote->put(kv, rank, KV_META, at, &zero, sizeof(zero));
+}
+
 mcomm_err_t mci_kv_store_words(struct mci_kv *kv, int rank, const struct kv_word_store *stores,
                                size_t count)
 {

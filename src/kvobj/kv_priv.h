@@ -273,6 +273,7 @@ static inline int kv_home(const struct mci_kv *kv, struct mci_hash128 hash)
 /* ---- kv_mem.c: a word or bytes at (rank, area, offset), mapped or remote ------------------------ */
 mcomm_err_t mci_kv_load(struct mci_kv *kv, int rank, uint64_t at, uint64_t *value_p);
 mcomm_err_t mci_kv_store(struct mci_kv *kv, int rank, uint64_t at, uint64_t value);
+void mci_kv_clear(struct mci_kv *kv, int rank, uint64_t at); /* a word becomes 0, soon */
 /* Several words of one rank in one round trip, in no order. */
 struct kv_word_store {
     uint64_t at, value;
