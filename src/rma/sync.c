@@ -68,7 +68,7 @@ static mcomm_err_t target_flush(struct mci_win *win, int target, bool is_local)
     }
     err = take_error(win, target);
     if (mci_list_is_empty(&path->ops) && path->acked == path->issued)
-        atomic_store_explicit(&t->is_busy, false, memory_order_relaxed);
+        atomic_store_explicit(&t->is_busy, false, memory_order_release);
     return err;
 }
 
@@ -84,7 +84,7 @@ static mcomm_err_t flush_one(struct mci_win *win, int target, bool is_local)
                            win->size);
     t = &win->targets[target];
     atomic_thread_fence(memory_order_seq_cst); /* stores through the map are seen by the target */
-    if (__builtin_expect(atomic_load_explicit(&t->is_busy, memory_order_relaxed), 0)) {
+    if (__builtin_expect(atomic_load_explicit(&t->is_busy, memory_order_acquire), 0)) {
         mci_engine_lock();
         err = target_flush(win, target, is_local);
         mci_engine_unlock();

@@ -227,9 +227,7 @@ static void test_passive(const char *kind)
     window_make(kind, 64 + BLOCK);
     OK(mcomm_barrier(MCOMM_COMM_WORLD));
     if (mp_rank == 0) { /* no call of the library until the others are through */
-        const volatile uint64_t *count = mine;
-
-        while (*count < (uint64_t)(mp_size - 1) * 100)
+        while (__atomic_load_n(mine, __ATOMIC_ACQUIRE) < (uint64_t)(mp_size - 1) * 100)
             ;
     } else {
         for (int i = 0; i < 100; i++) {
