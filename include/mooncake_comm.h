@@ -220,7 +220,7 @@ typedef struct mcomm_setting {
     size_t struct_size;
     const char *env;           /* "MCOMM_SHM_RING" */
     const char *key;           /* info key: "shm_ring"; NULL if it cannot be set for one object */
-    const char *type;          /* "size", "int", "bool", "string", "ms" */
+    const char *type;          /* "size", "int", "bool", "string", "ms", "secret" */
     const char *default_value; /* as text */
     const char *value;         /* in force, as text; valid until finalize */
     const char *source;        /* "default" or "environment" */

@@ -25,7 +25,8 @@ enum setting_kind {
     KIND_int,
     KIND_ms,
     KIND_bool,
-    KIND_string
+    KIND_string,
+    KIND_secret
 };
 
 struct setting_row {
@@ -79,6 +80,7 @@ static bool row_parse(const struct setting_row *row, const char *text, void *out
     case KIND_bool:
         return mci_text_to_bool(text, (bool *)(void *)place);
     case KIND_string:
+    case KIND_secret:
         *(const char **)(void *)place = text;
         return true;
     }
@@ -152,6 +154,8 @@ void mci_settings_describe(size_t index, mcomm_setting_t *setting)
     setting->type = rows[index].type;
     setting->default_value = rows[index].default_value;
     setting->value = text != NULL ? text : rows[index].default_value;
+    if (rows[index].kind == KIND_secret && setting->value[0] != '\0')
+        setting->value = "(not shown)";
     setting->source = text != NULL ? "environment" : "default";
     setting->help = rows[index].help;
 }

@@ -16,6 +16,7 @@ typedef int64_t mci_setting_int; /* "-1" */
 typedef int mci_setting_ms;      /* "500", "2s", "1m"; -1 = for ever */
 typedef bool mci_setting_bool;   /* yes no on off true false 1 0 */
 typedef const char *mci_setting_string;
+typedef const char *mci_setting_secret; /* a string that is never shown */
 
 /* XX(field, type, key_or_NULL, default text, help). Environment: MCOMM_ + field in capitals. */
 struct mci_settings {
