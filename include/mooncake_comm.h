@@ -60,10 +60,10 @@ typedef struct mcomm_kv *mcomm_kv_t;
 #define MCOMM_WIN_NULL ((mcomm_win_t)0)
 #define MCOMM_KV_NULL ((mcomm_kv_t)0)
 
-#define MCOMM_FOREVER (-1)      /* timeout_ms: no limit */
-#define MCOMM_ANY_SOURCE (-1)   /* receive and probe: from any rank of the communicator */
-#define MCOMM_ANY_TAG (-1)      /* receive and probe: any tag */
-#define MCOMM_RANK_NULL (-2)    /* a peer that is nobody: the call succeeds at once, moves nothing */
+#define MCOMM_FOREVER (-1)    /* timeout_ms: no limit */
+#define MCOMM_ANY_SOURCE (-1) /* receive and probe: from any rank of the communicator */
+#define MCOMM_ANY_TAG (-1)    /* receive and probe: any tag */
+#define MCOMM_RANK_NULL (-2)  /* a peer that is nobody: the call succeeds at once, moves nothing */
 #define MCOMM_RANK_UNDEFINED (-3)
 #define MCOMM_TAG_MAX 2147483647 /* on every path */
 #define MCOMM_IN_PLACE ((void *)-1)
@@ -139,7 +139,8 @@ typedef enum mcomm_err_scope {
 
 /** Text of an error code; never NULL, static. @threads any thread, also before init */
 MCOMM_EXPORT const char *mcomm_err_text(mcomm_err_t err);
-/** Name of an error code as in this file ("MCOMM_ERR_RANK"). @threads any thread, also before init */
+/** Name of an error code as in this file ("MCOMM_ERR_RANK"). @threads any thread, also before init
+ */
 MCOMM_EXPORT const char *mcomm_err_name(mcomm_err_t err);
 /** The widest thing that an error code says is broken. @threads any thread, also before init */
 MCOMM_EXPORT mcomm_err_scope_t mcomm_err_scope(mcomm_err_t err);
@@ -229,11 +230,13 @@ typedef struct mcomm_setting {
 
 /** How many settings there are. @threads any thread, also before init */
 MCOMM_EXPORT size_t mcomm_setting_count(void);
-/** The index-th setting; setting_p->struct_size is set by the caller. @threads any thread, also before init */
+/** The index-th setting; setting_p->struct_size is set by the caller. @threads any thread, also
+ * before init */
 MCOMM_EXPORT mcomm_err_t mcomm_setting_get(size_t index, mcomm_setting_t *setting_p);
 
 MCOMM_EXPORT mcomm_err_t mcomm_info_create(mcomm_info_t *info_p);
-/** Set key to value (both copied; key 1-63 characters, value up to 1023). @threads one call per info at a time */
+/** Set key to value (both copied; key 1-63 characters, value up to 1023). @threads one call per
+ * info at a time */
 MCOMM_EXPORT mcomm_err_t mcomm_info_set(mcomm_info_t info, const char *key, const char *value);
 /** Value of key, NULL if not set (still MCOMM_SUCCESS); valid until the next set or free. */
 MCOMM_EXPORT mcomm_err_t mcomm_info_get(mcomm_info_t info, const char *key, const char **value_p);
@@ -244,9 +247,9 @@ MCOMM_EXPORT mcomm_err_t mcomm_info_free(mcomm_info_t *info_p);
  * 4. Groups: ordered sets of processes, local objects, nothing is communicated
  * ======================================================================================== */
 typedef enum mcomm_compare {
-    MCOMM_IDENT = 0,  /* same members, same order (communicators: the same object) */
-    MCOMM_CONGRUENT,  /* communicators: same members and order, another context */
-    MCOMM_SIMILAR,    /* same members, another order */
+    MCOMM_IDENT = 0, /* same members, same order (communicators: the same object) */
+    MCOMM_CONGRUENT, /* communicators: same members and order, another context */
+    MCOMM_SIMILAR,   /* same members, another order */
     MCOMM_UNEQUAL
 } mcomm_compare_t;
 
@@ -262,14 +265,16 @@ MCOMM_EXPORT mcomm_err_t mcomm_group_incl(mcomm_group_t group, size_t count, con
 MCOMM_EXPORT mcomm_err_t mcomm_group_excl(mcomm_group_t group, size_t count, const int *ranks,
                                           mcomm_group_t *group_p);
 /** a, then those of b that are not in a. */
-MCOMM_EXPORT mcomm_err_t mcomm_group_union(mcomm_group_t a, mcomm_group_t b, mcomm_group_t *group_p);
+MCOMM_EXPORT mcomm_err_t mcomm_group_union(mcomm_group_t a, mcomm_group_t b,
+                                           mcomm_group_t *group_p);
 /** Those of a that are in b, in a's order. */
 MCOMM_EXPORT mcomm_err_t mcomm_group_intersection(mcomm_group_t a, mcomm_group_t b,
                                                   mcomm_group_t *group_p);
 /** Those of a that are not in b, in a's order. */
 MCOMM_EXPORT mcomm_err_t mcomm_group_difference(mcomm_group_t a, mcomm_group_t b,
                                                 mcomm_group_t *group_p);
-/** Ranks in b of the processes with ranks ranks_a[0..count) in a; MCOMM_RANK_UNDEFINED where absent. */
+/** Ranks in b of the processes with ranks ranks_a[0..count) in a; MCOMM_RANK_UNDEFINED where
+ * absent. */
 MCOMM_EXPORT mcomm_err_t mcomm_group_translate(mcomm_group_t a, size_t count, const int *ranks_a,
                                                mcomm_group_t b, int *ranks_b_p);
 MCOMM_EXPORT mcomm_err_t mcomm_group_compare(mcomm_group_t a, mcomm_group_t b,
@@ -292,7 +297,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_comm_rank(mcomm_comm_t comm, int *rank_p);
 MCOMM_EXPORT mcomm_err_t mcomm_comm_size(mcomm_comm_t comm, int *size_p);
 MCOMM_EXPORT mcomm_err_t mcomm_comm_compare(mcomm_comm_t a, mcomm_comm_t b,
                                             mcomm_compare_t *result_p);
-/** Same members, new message space. @param info hints or MCOMM_INFO_NULL. Collective. @blocks yes */
+/** Same members, new message space. @param info hints or MCOMM_INFO_NULL. Collective. @blocks yes
+ */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_dup(mcomm_comm_t comm, mcomm_info_t info,
                                         mcomm_comm_t *newcomm_p);
 /**
@@ -309,7 +315,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_comm_split_node(mcomm_comm_t comm, int key, mcomm
  */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_create_group(mcomm_comm_t comm, mcomm_group_t group, int tag,
                                                  mcomm_comm_t *newcomm_p);
-/** A communicator from a caller's own allgather, for frameworks that bring their own store. @blocks yes */
+/** A communicator from a caller's own allgather, for frameworks that bring their own store. @blocks
+ * yes */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_create_oob(const mcomm_oob_t *oob, mcomm_comm_t *newcomm_p);
 /**
  * Free and set to MCOMM_COMM_NULL. Local; operations that are pending keep what they need.
@@ -343,7 +350,8 @@ typedef struct mcomm_status {
     size_t nbytes;     /* received; on MCOMM_ERR_TRUNCATE: the size that was sent */
 } mcomm_status_t;
 
-/** Has it completed? Drives progress once. done_p: 1 or 0. @threads any thread, one call per request at a time */
+/** Has it completed? Drives progress once. done_p: 1 or 0. @threads any thread, one call per
+ * request at a time */
 MCOMM_EXPORT mcomm_err_t mcomm_test(mcomm_request_t *request_p, int *done_p,
                                     mcomm_status_t *status_p);
 /** Wait for one. @blocks up to timeout_ms */
@@ -358,7 +366,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_waitall(size_t count, mcomm_request_t *requests, 
 /** Wait for any one; index_p = MCOMM_INDEX_NONE if all are null or inactive. */
 MCOMM_EXPORT mcomm_err_t mcomm_waitany(size_t count, mcomm_request_t *requests, int timeout_ms,
                                        size_t *index_p, mcomm_status_t *status_p);
-/** Wait for at least one; indices_p and statuses_p have room for count. done_count_p may be 0 if all are null. */
+/** Wait for at least one; indices_p and statuses_p have room for count. done_count_p may be 0 if
+ * all are null. */
 MCOMM_EXPORT mcomm_err_t mcomm_waitsome(size_t count, mcomm_request_t *requests, int timeout_ms,
                                         size_t *done_count_p, size_t *indices_p,
                                         mcomm_status_t *statuses_p);
@@ -396,7 +405,8 @@ typedef struct mcomm_iov {
 /**
  * Send nbytes at buf to rank dest. Returns when buf may be reused.
  * @param tag  0 ... MCOMM_TAG_MAX
- * @threads any thread  @blocks until the message is on its way or, when large or without credit, received
+ * @threads any thread  @blocks until the message is on its way or, when large or without credit,
+ * received
  */
 MCOMM_EXPORT mcomm_err_t mcomm_send(const void *buf, size_t nbytes, int dest, int tag,
                                     mcomm_comm_t comm);
@@ -420,7 +430,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_irecv(void *buf, size_t nbytes, int source, int t
 MCOMM_EXPORT mcomm_err_t mcomm_sendrecv(const void *sendbuf, size_t send_nbytes, int dest,
                                         int sendtag, void *recvbuf, size_t recv_nbytes, int source,
                                         int recvtag, mcomm_comm_t comm, mcomm_status_t *status_p);
-/** Gather from and scatter to lists; the list is copied, the buffers are borrowed. Up to 2^20 entries. */
+/** Gather from and scatter to lists; the list is copied, the buffers are borrowed. Up to 2^20
+ * entries. */
 MCOMM_EXPORT mcomm_err_t mcomm_isendv(const mcomm_iov_t *iov, size_t iov_count, int dest, int tag,
                                       mcomm_comm_t comm, mcomm_request_t *request_p);
 MCOMM_EXPORT mcomm_err_t mcomm_irecvv(const mcomm_iov_t *iov, size_t iov_count, int source, int tag,
@@ -513,34 +524,42 @@ typedef struct mcomm_win_attr {
         sizeof(mcomm_win_attr_t), 0, 0, 0, 0, NULL                                                 \
     }
 
-/** Library memory, zeroed, mapped by local peers on first use. Collective. base_p: this rank's part. @blocks yes */
+/** Library memory, zeroed, mapped by local peers on first use. Collective. base_p: this rank's
+ * part. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_allocate(const mcomm_win_attr_t *attr, mcomm_comm_t comm,
                                             void **base_p, mcomm_win_t *win_p);
-/** The caller's memory [base, base + attr->nbytes), which must outlive the window. Collective. @blocks yes */
+/** The caller's memory [base, base + attr->nbytes), which must outlive the window. Collective.
+ * @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_create(void *base, const mcomm_win_attr_t *attr,
                                           mcomm_comm_t comm, mcomm_win_t *win_p);
-/** No memory yet: attach it later; displacements are then addresses at the target. Collective. @blocks yes */
+/** No memory yet: attach it later; displacements are then addresses at the target. Collective.
+ * @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_create_dynamic(const mcomm_win_attr_t *attr, mcomm_comm_t comm,
                                                   mcomm_win_t *win_p);
-/** Make [base, base + nbytes) of this process reachable; ranges may overlap, each attach is paired with a detach. */
+/** Make [base, base + nbytes) of this process reachable; ranges may overlap, each attach is paired
+ * with a detach. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_attach(mcomm_win_t win, void *base, size_t nbytes);
 /** Take back one attach of exactly this base; returns after the last access to it has ended. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_detach(mcomm_win_t win, const void *base);
-/** Complete all own operations, wait for all members, free; sets MCOMM_WIN_NULL. Collective. @blocks yes */
+/** Complete all own operations, wait for all members, free; sets MCOMM_WIN_NULL. Collective.
+ * @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_free(mcomm_win_t *win_p);
 /** Size and displacement unit of rank's part; pointers may be NULL. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_query(mcomm_win_t win, int rank, size_t *nbytes_p,
                                          size_t *disp_unit_p);
 /**
  * Address in this process of rank's part of an allocated window; NULL (with MCOMM_SUCCESS) if it
- * cannot be mapped: another node, or user memory. Valid until mcomm_win_free(), even if the owner dies.
+ * cannot be mapped: another node, or user memory. Valid until mcomm_win_free(), even if the owner
+ * dies.
  */
 MCOMM_EXPORT mcomm_err_t mcomm_win_shared_query(mcomm_win_t win, int rank, void **base_p);
 
-/** Write nbytes of buf to target's part at disp. buf is borrowed until flush, flush_local, fence, unlock or complete. */
+/** Write nbytes of buf to target's part at disp. buf is borrowed until flush, flush_local, fence,
+ * unlock or complete. */
 MCOMM_EXPORT mcomm_err_t mcomm_put(const void *buf, size_t nbytes, int target, uint64_t disp,
                                    mcomm_win_t win);
-/** Read nbytes from target's part at disp into buf; buf holds them after the next completion call. */
+/** Read nbytes from target's part at disp into buf; buf holds them after the next completion call.
+ */
 MCOMM_EXPORT mcomm_err_t mcomm_get(void *buf, size_t nbytes, int target, uint64_t disp,
                                    mcomm_win_t win);
 /** Request forms: put is complete = applied at the target; get = buf holds the data. */
@@ -562,7 +581,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_getv(const mcomm_rma_seg_t *segs, size_t seg_coun
 
 /**
  * Combine count elements of buf into target's memory with op, each element atomically with respect
- * to all other atomic calls of this chapter on it. @return also MCOMM_ERR_OP, MCOMM_ERR_BUFFER (misaligned disp)
+ * to all other atomic calls of this chapter on it. @return also MCOMM_ERR_OP, MCOMM_ERR_BUFFER
+ * (misaligned disp)
  */
 MCOMM_EXPORT mcomm_err_t mcomm_accumulate(const void *buf, size_t count, mcomm_datatype_t dtype,
                                           int target, uint64_t disp, mcomm_op_t op,
@@ -575,12 +595,14 @@ MCOMM_EXPORT mcomm_err_t mcomm_get_accumulate(const void *buf, void *result, siz
 MCOMM_EXPORT mcomm_err_t mcomm_fetch_and_op(const void *buf, void *result, mcomm_datatype_t dtype,
                                             int target, uint64_t disp, mcomm_op_t op,
                                             mcomm_win_t win);
-/** One integer element: if equal to *compare it becomes *swap; *result holds the old value on return. @blocks for the round trip */
+/** One integer element: if equal to *compare it becomes *swap; *result holds the old value on
+ * return. @blocks for the round trip */
 MCOMM_EXPORT mcomm_err_t mcomm_compare_and_swap(const void *swap, const void *compare, void *result,
                                                 mcomm_datatype_t dtype, int target, uint64_t disp,
                                                 mcomm_win_t win);
 
-/** All own operations to target are applied there; gets and results are in their buffers. @blocks yes */
+/** All own operations to target are applied there; gets and results are in their buffers. @blocks
+ * yes */
 MCOMM_EXPORT mcomm_err_t mcomm_flush(int target, mcomm_win_t win);
 /** Own buffers of operations to target may be reused. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_flush_local(int target, mcomm_win_t win);
@@ -589,11 +611,9 @@ MCOMM_EXPORT mcomm_err_t mcomm_flush_local_all(mcomm_win_t win);
 /** flush_all, then a barrier of the window's communicator. Collective. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_fence(mcomm_win_t win);
 
-typedef enum mcomm_lock_type {
-    MCOMM_LOCK_SHARED = 1,
-    MCOMM_LOCK_EXCLUSIVE = 2
-} mcomm_lock_type_t;
-/** Mutual exclusion among callers of lock on target's part; a dead holder's lock is released. @blocks yes */
+typedef enum mcomm_lock_type { MCOMM_LOCK_SHARED = 1, MCOMM_LOCK_EXCLUSIVE = 2 } mcomm_lock_type_t;
+/** Mutual exclusion among callers of lock on target's part; a dead holder's lock is released.
+ * @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_lock(mcomm_lock_type_t type, int target, mcomm_win_t win);
 /** Flush target, then release. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_unlock(int target, mcomm_win_t win);
@@ -610,10 +630,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_win_complete(mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_win_wait(mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_win_test(mcomm_win_t win, int *done_p);
 
-typedef enum mcomm_signal_op {
-    MCOMM_SIGNAL_SET = 1,
-    MCOMM_SIGNAL_ADD = 2
-} mcomm_signal_op_t;
+typedef enum mcomm_signal_op { MCOMM_SIGNAL_SET = 1, MCOMM_SIGNAL_ADD = 2 } mcomm_signal_op_t;
 typedef enum mcomm_cmp {
     MCOMM_CMP_EQ = 1,
     MCOMM_CMP_NE,
@@ -629,7 +646,8 @@ typedef enum mcomm_cmp {
 MCOMM_EXPORT mcomm_err_t mcomm_put_signal(const void *buf, size_t nbytes, int target, uint64_t disp,
                                           uint64_t signal_disp, uint64_t signal,
                                           mcomm_signal_op_t op, mcomm_win_t win);
-/** Wait until the uint64_t at signal_disp of my part compares true with value. value_p: what was seen, or NULL. */
+/** Wait until the uint64_t at signal_disp of my part compares true with value. value_p: what was
+ * seen, or NULL. */
 MCOMM_EXPORT mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp, uint64_t value,
                                            int timeout_ms, uint64_t *value_p, mcomm_win_t win);
 
@@ -644,7 +662,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_barrier(mcomm_comm_t comm);
 /** count elements of root's buf to everybody's buf. */
 MCOMM_EXPORT mcomm_err_t mcomm_bcast(void *buf, size_t count, mcomm_datatype_t dtype, int root,
                                      mcomm_comm_t comm);
-/** Each rank's count elements, in rank order, into everybody's recvbuf (size x count elements). sendbuf may be MCOMM_IN_PLACE. */
+/** Each rank's count elements, in rank order, into everybody's recvbuf (size x count elements).
+ * sendbuf may be MCOMM_IN_PLACE. */
 MCOMM_EXPORT mcomm_err_t mcomm_allgather(const void *sendbuf, void *recvbuf, size_t count,
                                          mcomm_datatype_t dtype, mcomm_comm_t comm);
 /**
@@ -681,7 +700,8 @@ typedef struct mcomm_kv_attr {
 typedef struct mcomm_kv_put_attr {
     size_t struct_size;
     unsigned mode;      /* MCOMM_KV_* */
-    int preferred_rank; /* where to store if there is room; -1: this rank first if it has capacity */
+    int preferred_rank; /* where to store if there is room; -1: this rank first if it has capacity
+                         */
 } mcomm_kv_put_attr_t;
 #define MCOMM_KV_PUT_ATTR_DEFAULT                                                                  \
     {                                                                                              \
@@ -698,18 +718,18 @@ typedef struct mcomm_kv_view { /* a value that stays in place until released */
 
 typedef struct mcomm_kv_stats {
     size_t struct_size;
-    uint64_t capacity;     /* bytes, all ranks */
-    uint64_t used;         /* bytes, all ranks */
-    uint64_t objects;      /* all ranks */
-    uint64_t evictions;    /* all ranks, since open */
-    uint64_t puts;         /* this rank */
-    uint64_t gets;         /* this rank */
-    uint64_t hits_local;   /* this rank: value was in this rank's memory */
-    uint64_t hits_node;    /* this rank: value was in another rank's memory on this node */
-    uint64_t hits_remote;  /* this rank: value came from another node */
-    uint64_t misses;       /* this rank */
-    uint64_t retries;      /* this rank: reads repeated because the object changed meanwhile */
-    uint64_t waits_space;  /* this rank: puts that had to wait for room */
+    uint64_t capacity;    /* bytes, all ranks */
+    uint64_t used;        /* bytes, all ranks */
+    uint64_t objects;     /* all ranks */
+    uint64_t evictions;   /* all ranks, since open */
+    uint64_t puts;        /* this rank */
+    uint64_t gets;        /* this rank */
+    uint64_t hits_local;  /* this rank: value was in this rank's memory */
+    uint64_t hits_node;   /* this rank: value was in another rank's memory on this node */
+    uint64_t hits_remote; /* this rank: value came from another node */
+    uint64_t misses;      /* this rank */
+    uint64_t retries;     /* this rank: reads repeated because the object changed meanwhile */
+    uint64_t waits_space; /* this rank: puts that had to wait for room */
 } mcomm_kv_stats_t;
 
 /** Open a store over comm. Collective; attributes may differ between ranks. @blocks yes */
@@ -720,7 +740,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_kv_close(mcomm_kv_t *kv_p);
 /**
  * Store nbytes of value under key.
  * @return MCOMM_SUCCESS: every later get finds it; MCOMM_ERR_EXISTS; MCOMM_ERR_NO_SPACE (after the
- *         put time-out); MCOMM_ERR_TOO_LARGE; MCOMM_ERR_PROC_FAILED. On an error the old value stays.
+ *         put time-out); MCOMM_ERR_TOO_LARGE; MCOMM_ERR_PROC_FAILED. On an error the old value
+ * stays.
  * @threads any thread
  */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_put(mcomm_kv_t kv, const void *key, size_t key_nbytes,
@@ -729,7 +750,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_kv_put(mcomm_kv_t kv, const void *key, size_t key
 /** Value in new memory (freed by the caller with mcomm_free()). MCOMM_ERR_NOT_FOUND if absent. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_get(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                       void **value_p, size_t *nbytes_p);
-/** Value into buf; *nbytes_p = its size, also with MCOMM_ERR_TRUNCATE (buf untouched) when it is over capacity. */
+/** Value into buf; *nbytes_p = its size, also with MCOMM_ERR_TRUNCATE (buf untouched) when it is
+ * over capacity. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_get_into(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                            void *buf, size_t capacity, size_t *nbytes_p);
 /** exists_p: 1 or 0. Does not count as a use for eviction. */
@@ -738,7 +760,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_kv_exists(mcomm_kv_t kv, const void *key, size_t 
 MCOMM_EXPORT mcomm_err_t mcomm_kv_size(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                        size_t *nbytes_p);
 MCOMM_EXPORT mcomm_err_t mcomm_kv_remove(mcomm_kv_t kv, const void *key, size_t key_nbytes);
-/** Look at a value where it lies: it is neither changed nor evicted until released. Local node: no copy. */
+/** Look at a value where it lies: it is neither changed nor evicted until released. Local node: no
+ * copy. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_acquire(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                           mcomm_kv_view_t *view_p);
 MCOMM_EXPORT mcomm_err_t mcomm_kv_release(mcomm_kv_t kv, mcomm_kv_view_t *view_p);
@@ -757,7 +780,8 @@ typedef struct mcomm_kv_item { /* one entry of a batch */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_put_batch(mcomm_kv_t kv, mcomm_kv_item_t *items, size_t count,
                                             const mcomm_kv_put_attr_t *attr);
 MCOMM_EXPORT mcomm_err_t mcomm_kv_get_batch(mcomm_kv_t kv, mcomm_kv_item_t *items, size_t count);
-/** error = MCOMM_SUCCESS where the key exists (nbytes = its size), MCOMM_ERR_NOT_FOUND where not; returns MCOMM_SUCCESS. */
+/** error = MCOMM_SUCCESS where the key exists (nbytes = its size), MCOMM_ERR_NOT_FOUND where not;
+ * returns MCOMM_SUCCESS. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_exists_batch(mcomm_kv_t kv, mcomm_kv_item_t *items, size_t count);
 MCOMM_EXPORT mcomm_err_t mcomm_kv_remove_batch(mcomm_kv_t kv, mcomm_kv_item_t *items, size_t count);
 /** stats_p->struct_size is set by the caller. Not collective. */
@@ -775,15 +799,16 @@ MCOMM_EXPORT const char *mcomm_bootstrap_text(void);
 
 typedef struct mcomm_peer_desc {
     size_t struct_size;
-    int is_local;      /* shares memory with this process */
-    int is_alive;      /* as far as this process knows */
-    int node;          /* number of its node in the communicator, 0 ... node_count-1 */
-    const char *rail;  /* "self", "shm", "tcp", or "none" while not connected */
-    int can_cma;       /* 1: process_vm_readv works to it, 0: not, -1: not tried yet */
+    int is_local;     /* shares memory with this process */
+    int is_alive;     /* as far as this process knows */
+    int node;         /* number of its node in the communicator, 0 ... node_count-1 */
+    const char *rail; /* "self", "shm", "tcp", or "none" while not connected */
+    int can_cma;      /* 1: process_vm_readv works to it, 0: not, -1: not tried yet */
     int64_t pid;
-    const char *host;  /* "" if unknown */
+    const char *host; /* "" if unknown */
 } mcomm_peer_desc_t;
-/** What is known of a rank; connects to it if connect != 0 and there is no connection yet. desc_p->struct_size is set by the caller. */
+/** What is known of a rank; connects to it if connect != 0 and there is no connection yet.
+ * desc_p->struct_size is set by the caller. */
 MCOMM_EXPORT mcomm_err_t mcomm_peer_query(mcomm_comm_t comm, int rank, int connect,
                                           mcomm_peer_desc_t *desc_p);
 /** Number of nodes over which the communicator spreads. */
@@ -800,7 +825,8 @@ typedef struct mcomm_rail_desc {
 MCOMM_EXPORT size_t mcomm_rail_count(void);
 MCOMM_EXPORT mcomm_err_t mcomm_rail_get(size_t index, mcomm_rail_desc_t *desc_p);
 
-/** The machine as text, one line per fact: allowed CPUs, caches, NUMA nodes, memory. Static until finalize. */
+/** The machine as text, one line per fact: allowed CPUs, caches, NUMA nodes, memory. Static until
+ * finalize. */
 MCOMM_EXPORT const char *mcomm_topology_text(void);
 
 #ifdef __cplusplus

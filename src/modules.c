@@ -13,9 +13,5 @@
 #include "rma/rma.h"
 
 const struct mci_core_module *const mci_core_modules[] = {
-    &mci_pt2pt_module,
-    &mci_rma_module,
-    &mci_coll_module,
-    &mci_kv_module,
-    NULL,
+    &mci_pt2pt_module, &mci_rma_module, &mci_coll_module, &mci_kv_module, NULL,
 };

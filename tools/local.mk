@@ -1,14 +1,10 @@
 # Tools: they use mooncake_comm.h only, like any user.
-bin_PROGRAMS += mcomm_info mcomm_check mcomm_perf mcomm_trace
+bin_PROGRAMS += mcomm_info mcomm_check
 mcomm_info_SOURCES = %D%/mcomm_info.c
 mcomm_check_SOURCES = %D%/mcomm_check.c
-mcomm_perf_SOURCES = %D%/perf/mcomm_perf.c %D%/perf/bench.h %D%/perf/measure.c %D%/perf/bench_p2p.c \
-	%D%/perf/bench_rma.c %D%/perf/bench_coll.c %D%/perf/bench_kv.c
-mcomm_perf_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
-mcomm_trace_SOURCES = %D%/trace/mcomm_trace.c %D%/trace/replay.c %D%/trace/replay.h \
-	%D%/trace/trace_file.c %D%/trace/trace_file.h
-mcomm_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
-mcomm_trace_LDADD = $(LDADD) $(ZLIB_LIBS) -lm
+
+include tools/perf/local.mk
+include tools/trace/local.mk
 
 # ---- make lint ----------------------------------------------------------------------------------
 # What is not on this machine (clang-format, cppcheck) is named and left out.

@@ -27,7 +27,8 @@ void mci_handle_free(enum mci_handle_type type, void *handle);
 /* For objects in pools: the same table entry with a new generation, so that old copies are stale.
  */
 void *mci_handle_renew(enum mci_handle_type type, void *handle);
-/* Live handles of a type one by one; *cursor starts at 0. Handles may be freed meanwhile. NULL: no more. */
+/* Live handles of a type one by one; *cursor starts at 0. Handles may be freed meanwhile. NULL: no
+ * more. */
 void *mci_handle_next(enum mci_handle_type type, uint32_t *cursor);
 size_t mci_handle_count(enum mci_handle_type type); /* live ones, for leak messages */
 

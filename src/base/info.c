@@ -51,7 +51,7 @@ static struct info_entry *entry_find(const struct mci_info *info, const char *ke
 {
     struct mci_list *node;
 
-    MCI_LIST_FOREACH(node, &info->entries) {
+    MCI_LIST_FOREACH (node, &info->entries) {
         struct info_entry *entry = mci_container_of(node, struct info_entry, link);
 
         if (strcmp(entry->key, key) == 0)
@@ -72,8 +72,10 @@ mcomm_err_t mci_info_set(struct mci_info *info, const char *key, const char *val
                            key_nbytes == 0 ? "no characters" : "too many characters",
                            MCI_INFO_KEY_MAX);
     if (value_nbytes > MCI_INFO_VALUE_MAX)
-        return mci_err_set(MCOMM_ERR_INFO, "value = \"%.20s...\" of key \"%s\" is longer than %d "
-                           "characters", value, key, MCI_INFO_VALUE_MAX);
+        return mci_err_set(MCOMM_ERR_INFO,
+                           "value = \"%.20s...\" of key \"%s\" is longer than %d "
+                           "characters",
+                           value, key, MCI_INFO_VALUE_MAX);
     copy = mci_mem_dup(value, value_nbytes + 1);
     if (copy == NULL)
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the value of info key \"%s\"", key);
@@ -107,7 +109,8 @@ mcomm_err_t mci_info_get(mcomm_info_t handle, struct mci_info **info_p)
     if (handle != MCOMM_INFO_NULL) {
         info = mci_handle_get(MCI_HANDLE_INFO, handle);
         if (info == NULL)
-            return mci_err_set(MCOMM_ERR_INFO, "info = %p is not a valid info object", (void *)handle);
+            return mci_err_set(MCOMM_ERR_INFO, "info = %p is not a valid info object",
+                               (void *)handle);
     }
     *info_p = info;
     return MCOMM_SUCCESS;

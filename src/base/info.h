@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* An info object: a short list of keys and values, both text. lock: one call per object at a time. */
+/* An info object: a short list of keys and values, both text. lock: one call per object at a time.
+ */
 #ifndef MCI_BASE_INFO_H
 #define MCI_BASE_INFO_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * The table of settings: from the rows of settings.def come the environment variables, the info keys,
- * the defaults and the list that tools and manual pages print. Values are read once per start of
- * the library; a value that cannot be read is an error that names it, never a silent default.
+ * The table of settings: from the rows of settings.def come the environment variables, the info
+ * keys, the defaults and the list that tools and manual pages print. Values are read once per start
+ * of the library; a value that cannot be read is an error that names it, never a silent default.
  */
 #include "config.h"
 
@@ -20,14 +20,7 @@
 #include "base/mem.h"
 #include "base/settings_text.h"
 
-enum setting_kind {
-    KIND_size,
-    KIND_int,
-    KIND_ms,
-    KIND_bool,
-    KIND_string,
-    KIND_secret
-};
+enum setting_kind { KIND_size, KIND_int, KIND_ms, KIND_bool, KIND_string, KIND_secret };
 
 struct setting_row {
     const char *field, *type, *key, *default_value, *help;

@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-bool mci_text_to_size(const char *text, size_t *value_p);  /* "65536", "64k", "1.5G", "2MiB" */
-bool mci_text_to_int(const char *text, int64_t *value_p);  /* "-1" */
-bool mci_text_to_ms(const char *text, int *value_p);       /* "500", "500ms", "2s", "1.5m", "-1" */
-bool mci_text_to_bool(const char *text, bool *value_p);    /* yes no on off true false 1 0 */
+bool mci_text_to_size(const char *text, size_t *value_p); /* "65536", "64k", "1.5G", "2MiB" */
+bool mci_text_to_int(const char *text, int64_t *value_p); /* "-1" */
+bool mci_text_to_ms(const char *text, int *value_p);      /* "500", "500ms", "2s", "1.5m", "-1" */
+bool mci_text_to_bool(const char *text, bool *value_p);   /* yes no on off true false 1 0 */
 const char *mci_text_syntax(const char *type); /* for messages: how a value of the type looks */
 
 #endif

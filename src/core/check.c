@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* The checks of arguments that every exported function makes; each text names argument and value. */
+/* The checks of arguments that every exported function makes; each text names argument and value.
+ */
 #include "config.h"
 
 #include "core/core_priv.h"
@@ -11,8 +12,9 @@ static mcomm_err_t check_init_slow(int phase)
 {
     if (phase == MCI_CORE_FORKED)
         return mci_err_set(MCOMM_ERR_FORKED, "called in a child made by fork(): only the parent "
-                           "is a member of the job");
-    return mci_err_set(MCOMM_ERR_NOT_INIT, "the library is not initialized: call mcomm_init() first");
+                                             "is a member of the job");
+    return mci_err_set(MCOMM_ERR_NOT_INIT,
+                       "the library is not initialized: call mcomm_init() first");
 }
 
 mcomm_err_t mci_check_init(void)
@@ -34,7 +36,8 @@ mcomm_err_t mci_check_pointer(const char *name, const void *ptr)
 mcomm_err_t mci_check_timeout(const char *name, int timeout_ms)
 {
     if (timeout_ms < MCOMM_FOREVER)
-        return mci_err_set(MCOMM_ERR_ARG, "%s = %d: milliseconds, or MCOMM_FOREVER", name, timeout_ms);
+        return mci_err_set(MCOMM_ERR_ARG, "%s = %d: milliseconds, or MCOMM_FOREVER", name,
+                           timeout_ms);
     return MCOMM_SUCCESS;
 }
 
@@ -61,16 +64,20 @@ mcomm_err_t mci_check_count(const char *name, size_t count, size_t elem_nbytes)
     size_t nbytes;
 
     if (__builtin_mul_overflow(count, elem_nbytes, &nbytes) || nbytes > PTRDIFF_MAX)
-        return mci_err_set(MCOMM_ERR_COUNT, "%s = %zu (%td if it was negative) is too large for "
-                           "elements of %zu bytes", name, count, (ptrdiff_t)count, elem_nbytes);
+        return mci_err_set(MCOMM_ERR_COUNT,
+                           "%s = %zu (%td if it was negative) is too large for "
+                           "elements of %zu bytes",
+                           name, count, (ptrdiff_t)count, elem_nbytes);
     return MCOMM_SUCCESS;
 }
 
 mcomm_err_t mci_check_struct_size(const char *name, size_t struct_size, size_t min)
 {
     if (struct_size < min)
-        return mci_err_set(MCOMM_ERR_ARG, "%s->struct_size = %zu: at least %zu; set it to the sizeof "
-                           "of the struct", name, struct_size, min);
+        return mci_err_set(MCOMM_ERR_ARG,
+                           "%s->struct_size = %zu: at least %zu; set it to the sizeof "
+                           "of the struct",
+                           name, struct_size, min);
     return MCOMM_SUCCESS;
 }
 
@@ -81,6 +88,7 @@ mcomm_err_t mci_check_oob(const char *name, const mcomm_oob_t *oob)
     if (oob->size < 1)
         return mci_err_set(MCOMM_ERR_ARG, "%s->size = %d", name, oob->size);
     if (oob->rank < 0 || oob->rank >= oob->size)
-        return mci_err_set(MCOMM_ERR_RANK, "%s->rank = %d with size %d", name, oob->rank, oob->size);
+        return mci_err_set(MCOMM_ERR_RANK, "%s->rank = %d with size %d", name, oob->rank,
+                           oob->size);
     return MCOMM_SUCCESS;
 }

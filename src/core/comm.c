@@ -24,7 +24,7 @@
 #define CTX_SPACES 3u /* the low bits */
 
 static struct {
-    struct mci_list all;     /* the oldest first */
+    struct mci_list all; /* the oldest first */
     struct mci_list zombies;
     struct mci_map by_ctx;
     size_t count;
@@ -298,9 +298,10 @@ mcomm_err_t mci_comms_check_room(void)
 {
     if (mci_settings.comm_max <= 0 || comms.count < (size_t)mci_settings.comm_max)
         return MCOMM_SUCCESS;
-    return mci_err_set(MCOMM_ERR_LIMIT, "%zu communicators are alive (MCOMM_COMM_MAX=%lld); the "
-                       "oldest is %s", comms.count, (long long)mci_settings.comm_max,
-                       mci_comms_oldest_text());
+    return mci_err_set(MCOMM_ERR_LIMIT,
+                       "%zu communicators are alive (MCOMM_COMM_MAX=%lld); the "
+                       "oldest is %s",
+                       comms.count, (long long)mci_settings.comm_max, mci_comms_oldest_text());
 }
 
 uint64_t mci_comms_next_ctx(void)

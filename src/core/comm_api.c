@@ -127,7 +127,8 @@ mcomm_err_t mcomm_comm_split(mcomm_comm_t handle, int colour, int key, mcomm_com
     if (err != MCOMM_SUCCESS)
         return err;
     if (colour < 0 && colour != MCOMM_RANK_UNDEFINED)
-        return mci_err_set(MCOMM_ERR_ARG, "colour = %d: 0 or more, or MCOMM_RANK_UNDEFINED", colour);
+        return mci_err_set(MCOMM_ERR_ARG, "colour = %d: 0 or more, or MCOMM_RANK_UNDEFINED",
+                           colour);
     return split(comm, colour, key, __builtin_return_address(0), newcomm_p);
 }
 

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-struct offer { /* what every member tells the others */
+struct offer {           /* what every member tells the others */
     uint64_t ctx;        /* the context, should it become rank 0 */
     uint64_t group_hash; /* create_group: all must mean the same group */
     int32_t colour, key;
@@ -147,8 +147,9 @@ static mcomm_err_t group_members(const struct mci_comm *comm, const struct mci_g
     for (int i = 0; i < group->size; i++) {
         members[i] = mci_comm_rank_of(comm, group->peers[i]);
         if (members[i] < 0)
-            return mci_err_set(MCOMM_ERR_GROUP, "member %d of group (rank %d of its job) is not in %s",
-                               i, group->peers[i]->world_rank, mci_comm_text(comm));
+            return mci_err_set(MCOMM_ERR_GROUP,
+                               "member %d of group (rank %d of its job) is not in %s", i,
+                               group->peers[i]->world_rank, mci_comm_text(comm));
     }
     return MCOMM_SUCCESS;
 }
@@ -187,9 +188,8 @@ mcomm_err_t mci_comm_create_group(struct mci_comm *comm, struct mci_group *group
         tree.size = group->size;
         tree.rank = group->rank;
         tree.members = members;
-        tree.deadline_ns = comm->timeout_ms < 0
-                               ? INT64_MAX
-                               : mci_clock_ns() + (int64_t)comm->timeout_ms * 1000000;
+        tree.deadline_ns =
+            comm->timeout_ms < 0 ? INT64_MAX : mci_clock_ns() + (int64_t)comm->timeout_ms * 1000000;
         err = group_run(&tree, group, offers, newcomm_p);
         mci_group_unref(group);
         mci_comm_unref(comm);
@@ -242,13 +242,16 @@ static mcomm_err_t oob_group(const mcomm_oob_t *oob, const struct oob_offer *off
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a group of %d", oob->size);
     for (; known < oob->size && err == MCOMM_SUCCESS; known += err == MCOMM_SUCCESS) {
         if (offers[known].nbytes > OOB_CARD_MAX)
-            err = mci_err_set(MCOMM_ERR_BOOTSTRAP, "oob->allgather gave no card for rank %d", known);
+            err =
+                mci_err_set(MCOMM_ERR_BOOTSTRAP, "oob->allgather gave no card for rank %d", known);
         else
             err = mci_peer_intern(offers[known].card, offers[known].nbytes, &group->peers[known]);
     }
     if (err == MCOMM_SUCCESS && group->peers[oob->rank] != mci_peer_self())
-        err = mci_err_set(MCOMM_ERR_ARG, "oob->rank = %d: another process's card came back at this "
-                          "place", oob->rank);
+        err = mci_err_set(MCOMM_ERR_ARG,
+                          "oob->rank = %d: another process's card came back at this "
+                          "place",
+                          oob->rank);
     if (err != MCOMM_SUCCESS) {
         while (known > 0)
             mci_peer_release(group->peers[--known]);
@@ -295,7 +298,8 @@ static mcomm_err_t oob_commit(const mcomm_oob_t *oob, mcomm_err_t err, int32_t *
 mcomm_err_t mci_comm_create_oob(const mcomm_oob_t *oob, struct mci_comm **newcomm_p)
 {
     size_t size = (size_t)oob->size;
-    struct oob_offer *offers = mci_mem_zalloc((size + 1) * sizeof(*offers) + size * sizeof(int32_t));
+    struct oob_offer *offers =
+        mci_mem_zalloc((size + 1) * sizeof(*offers) + size * sizeof(int32_t));
     struct oob_offer *mine = offers + size;
     struct mci_comm *made = NULL;
     mcomm_err_t err;

@@ -19,10 +19,10 @@
 /* ---- groups: immutable, shared by reference ------------------------------------------------- */
 struct mci_group {
     _Atomic int refs;
-    int size, rank; /* rank of this process, MCOMM_RANK_UNDEFINED */
+    int size, rank;           /* rank of this process, MCOMM_RANK_UNDEFINED */
     struct mci_peer *peers[]; /* a reference each */
 };
-struct mci_group *mci_group_new(int size); /* peers to be filled; refs 1; NULL: no memory */
+struct mci_group *mci_group_new(int size);    /* peers to be filled; refs 1; NULL: no memory */
 void mci_group_seal(struct mci_group *group); /* finds own rank; takes a reference on each peer */
 struct mci_group *mci_group_ref(struct mci_group *group);
 void mci_group_unref(struct mci_group *group);
@@ -45,21 +45,21 @@ struct mci_comm {
     uint64_t ctx; /* low two bits 0 */
     int rank, size;
     struct mci_group *group;
-    int *node_of;      /* node number of each rank */
+    int *node_of; /* node number of each rank */
     int node_count;
     int node_rank, node_size; /* this rank among those of its node */
-    uint32_t children;  /* communicators made from this one: with ctx gives the next id */
-    uint32_t epoch;     /* of the active set */
-    uint32_t coll_seq;  /* collectives so far */
-    uint32_t failed_count; /* members known to have failed */
+    uint32_t children;        /* communicators made from this one: with ctx gives the next id */
+    uint32_t epoch;           /* of the active set */
+    uint32_t coll_seq;        /* collectives so far */
+    uint32_t failed_count;    /* members known to have failed */
     _Atomic bool is_revoked;
     bool is_freed;
-    int timeout_ms;     /* of blocking calls */
+    int timeout_ms;       /* of blocking calls */
     struct mci_list link; /* all communicators */
-    void *match;        /* pt2pt's: posted and unexpected */
-    void *coll;         /* coll's */
-    void *rma;          /* rma's */
-    const void *made_at; /* return address of the caller that made it, for leak messages */
+    void *match;          /* pt2pt's: posted and unexpected */
+    void *coll;           /* coll's */
+    void *rma;            /* rma's */
+    const void *made_at;  /* return address of the caller that made it, for leak messages */
     char name[64];
 };
 static inline struct mci_peer *mci_comm_peer(const struct mci_comm *comm, int rank)
@@ -76,7 +76,8 @@ struct mci_comm *mci_comm_get(mcomm_comm_t handle);
 mcomm_err_t mci_comm_lookup(const char *name, mcomm_comm_t handle, struct mci_comm **comm_p);
 void mci_comm_ref(struct mci_comm *comm);
 void mci_comm_unref(struct mci_comm *comm); /* lock: engine */
-struct mci_comm *mci_comm_find(uint64_t ctx); /* by context, low bits ignored; NULL: none. lock: engine */
+struct mci_comm *
+mci_comm_find(uint64_t ctx); /* by context, low bits ignored; NULL: none. lock: engine */
 /*
  * A new communicator of group with a context that all members agree on. Takes over the reference on
  * group, but not on an error. lock: engine
@@ -88,17 +89,19 @@ const char *mci_comm_text(const struct mci_comm *comm);
 int mci_comm_rank_of(const struct mci_comm *comm, const struct mci_peer *peer);
 /* First failed member, -1 if none. */
 int mci_comm_first_failed(const struct mci_comm *comm);
-/* Hooks of the layers above, run when a communicator is made and when its last reference goes. lock: engine */
+/* Hooks of the layers above, run when a communicator is made and when its last reference goes.
+ * lock: engine */
 typedef mcomm_err_t (*mci_comm_hook_fn_t)(struct mci_comm *comm);
 void mci_comm_on_new(mci_comm_hook_fn_t fn);
 void mci_comm_on_gone(mci_comm_hook_fn_t fn);
 
-/* ---- collective work of core and of the layers above that cannot see coll ---------------------- */
+/* ---- collective work of core and of the layers above that cannot see coll ----------------------
+ */
 /*
  * Blocking bytes between two members, in one of the communicator's message spaces. pt2pt fills this
- * table when it starts. lock: engine, released while waiting. Both end: PROC_FAILED if the other side is
- * or gets dead, TIMEOUT after timeout_ms (withdrawn). Messages are short (below 64 KiB as a rule) and
- * are not bound by credits, so that send ends although nobody receives yet.
+ * table when it starts. lock: engine, released while waiting. Both end: PROC_FAILED if the other
+ * side is or gets dead, TIMEOUT after timeout_ms (withdrawn). Messages are short (below 64 KiB as a
+ * rule) and are not bound by credits, so that send ends although nobody receives yet.
  */
 struct mci_core_exchange {
     mcomm_err_t (*send)(struct mci_comm *comm, enum mci_ctx_space space, int dest, int tag,
@@ -114,8 +117,9 @@ extern struct mci_core_exchange mci_core_exchange;
 /*
  * Collective over comm in the core space: every member calls these in the same order (they count
  * as one sequence with dup, split and window calls). nbytes equal on all. The communicator's
- * time limit applies. If a member died, all that live get PROC_FAILED and the text names it, wherever
- * they sit in the tree; the same for an err != MCOMM_SUCCESS that a member puts in. lock: engine
+ * time limit applies. If a member died, all that live get PROC_FAILED and the text names it,
+ * wherever they sit in the tree; the same for an err != MCOMM_SUCCESS that a member puts in. lock:
+ * engine
  */
 mcomm_err_t mci_comm_allgather(struct mci_comm *comm, mcomm_err_t err, const void *mine, void *all,
                                size_t nbytes);
@@ -124,7 +128,8 @@ mcomm_err_t mci_comm_bcast(struct mci_comm *comm, mcomm_err_t err, void *buf, si
 /* All members have come, and all put MCOMM_SUCCESS in; else the error of one that did not. */
 mcomm_err_t mci_comm_barrier(struct mci_comm *comm, mcomm_err_t err);
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------------
+ */
 struct mci_request;
 struct mci_request_ops {
     const char *name;
@@ -143,7 +148,7 @@ struct mci_request {
     _Atomic bool is_done;
     bool is_persistent, is_active; /* a new persistent one: set both, true and false */
     bool is_detached;              /* freed by the user before completion */
-    mcomm_err_t stall;             /* not SUCCESS: may never complete; waits and tests return this */
+    mcomm_err_t stall; /* not SUCCESS: may never complete; waits and tests return this */
     mcomm_status_t status;
     void (*on_done)(struct mci_request *req); /* internal users; may free it */
 };
@@ -153,27 +158,33 @@ void mci_request_init(struct mci_request *req, const struct mci_request_ops *ops
 mcomm_err_t mci_request_publish(struct mci_request *req, mcomm_request_t *request_p);
 /* Exactly once per activation: sets status.error, wakes sleepers, runs on_done. lock: engine */
 void mci_request_complete(struct mci_request *req, mcomm_err_t err);
-/* It stays active, but whoever waits for it or tests it gets err: PROC_FAILED_PENDING. lock: engine */
+/* It stays active, but whoever waits for it or tests it gets err: PROC_FAILED_PENDING. lock: engine
+ */
 void mci_request_stall(struct mci_request *req, mcomm_err_t err);
-void mci_request_release(struct mci_request *req); /* handle, comm reference, ops->free. lock: engine */
-struct mci_request *mci_request_get(mcomm_request_t handle); /* NULL and mci_err_set() if not valid */
+void mci_request_release(
+    struct mci_request *req); /* handle, comm reference, ops->free. lock: engine */
+struct mci_request *
+mci_request_get(mcomm_request_t handle); /* NULL and mci_err_set() if not valid */
 /* The same with the code to return: MCOMM_ERR_REQUEST, NOT_INIT, FORKED. */
-mcomm_err_t mci_request_lookup(const char *name, mcomm_request_t handle, struct mci_request **req_p);
+mcomm_err_t mci_request_lookup(const char *name, mcomm_request_t handle,
+                               struct mci_request **req_p);
 /*
- * Wait for a request. Once req->is_done: its status.error; else MCOMM_ERR_TIMEOUT or req->stall, and
- * it goes on. Does not release it. lock: engine
+ * Wait for a request. Once req->is_done: its status.error; else MCOMM_ERR_TIMEOUT or req->stall,
+ * and it goes on. Does not release it. lock: engine
  */
 mcomm_err_t mci_request_wait(struct mci_request *req, int timeout_ms);
 /* Give the calling thread the text of a failed request (ops->explain, or a general one). */
 void mci_request_explain(struct mci_request *req);
 
-/* ---- checks every _api.c makes ------------------------------------------------------------------ */
+/* ---- checks every _api.c makes ------------------------------------------------------------------
+ */
 mcomm_err_t mci_check_init(void); /* MCOMM_ERR_NOT_INIT, MCOMM_ERR_FORKED */
 mcomm_err_t mci_check_pointer(const char *name, const void *ptr); /* MCOMM_ERR_ARG if NULL */
 mcomm_err_t mci_check_timeout(const char *name, int timeout_ms);  /* MCOMM_ERR_ARG if below -1 */
 /* MCOMM_ERR_RANK if not 0 ... size-1. */
 mcomm_err_t mci_check_rank(const struct mci_comm *comm, const char *name, int rank);
-mcomm_err_t mci_check_buffer(const char *name, const void *buf, size_t nbytes); /* NULL with nbytes > 0; nbytes > PTRDIFF_MAX */
+mcomm_err_t mci_check_buffer(const char *name, const void *buf,
+                             size_t nbytes); /* NULL with nbytes > 0; nbytes > PTRDIFF_MAX */
 /* A cast negative count becomes huge: refuses count * elem over PTRDIFF_MAX, naming it. */
 mcomm_err_t mci_check_count(const char *name, size_t count, size_t elem_nbytes);
 
@@ -188,9 +199,10 @@ extern struct mci_core mci_core;
 /* Start-up and shut-down hooks of the layers above, in order of registration / reverse order. */
 struct mci_core_module {
     const char *name;
-    mcomm_err_t (*start)(void); /* before the rails start: register am handlers and hooks. lock: none */
-    void (*stop)(void);         /* after the rails stopped. lock: none */
-    void (*quiesce)(void);      /* at the last finalize, rails still up; may wait. lock: none */
+    mcomm_err_t (*start)(
+        void);             /* before the rails start: register am handlers and hooks. lock: none */
+    void (*stop)(void);    /* after the rails stopped. lock: none */
+    void (*quiesce)(void); /* at the last finalize, rails still up; may wait. lock: none */
 };
 /* NULL-terminated, lowest layer first; defined in src/modules.c, the one file above all layers. */
 extern const struct mci_core_module *const mci_core_modules[];

@@ -21,8 +21,8 @@ extern _Atomic int mci_core_phase;
 
 mcomm_err_t mci_core_init(const mcomm_init_attr_t *attr); /* attr complete and checked */
 mcomm_err_t mci_core_finalize(void);
-struct mci_rt *mci_core_rt(void);      /* NULL unless up */
-const char *mci_core_boot_text(void);  /* "" unless up */
+struct mci_rt *mci_core_rt(void);     /* NULL unless up */
+const char *mci_core_boot_text(void); /* "" unless up */
 
 /* ---- news of the bootstrap (event.c) --------------------------------------------------------- */
 mcomm_err_t mci_core_event_start(struct mci_rt *rt);
@@ -38,7 +38,8 @@ void mci_comms_drop_user_refs(void); /* handles become invalid. lock: engine */
 size_t mci_comms_count(void);
 /* MCOMM_ERR_LIMIT, with the number of live ones and where the oldest was made. lock: engine */
 mcomm_err_t mci_comms_check_room(void);
-uint64_t mci_comms_next_ctx(void); /* derived from this process's identity; used by nobody. lock: engine */
+uint64_t
+mci_comms_next_ctx(void); /* derived from this process's identity; used by nobody. lock: engine */
 /* The user's handle goes; object when the last pending operation ends. lock: engine */
 void mci_comm_free(struct mci_comm *comm);
 
@@ -73,7 +74,8 @@ void mci_tree_on_death(struct mci_peer *from, const struct mci_frame *frame, con
                        struct mci_sink *sink);
 void mci_tree_begin(struct mci_tree *tree, struct mci_comm *comm, int root);
 
-/* ---- groups (group.c, group_set.c). lock: engine where peers' references change --------------- */
+/* ---- groups (group.c, group_set.c). lock: engine where peers' references change ---------------
+ */
 struct mci_group *mci_group_union(struct mci_group *a, struct mci_group *b);
 struct mci_group *mci_group_select(struct mci_group *a, struct mci_group *b, bool is_in_b);
 struct mci_group *mci_group_incl(struct mci_group *group, size_t count, const int *ranks);
@@ -82,7 +84,8 @@ mcomm_compare_t mci_group_compare(const struct mci_group *a, const struct mci_gr
 uint64_t mci_group_hash(const struct mci_group *group); /* of members and order */
 
 /* ---- requests (request.c) -------------------------------------------------------------------- */
-/* A request that is done leaves the user's hands: status out, freed or inactive. Returns its error. lock: engine */
+/* A request that is done leaves the user's hands: status out, freed or inactive. Returns its error.
+ * lock: engine */
 mcomm_err_t mci_request_finish(struct mci_request *req, mcomm_request_t *request_p,
                                mcomm_status_t *status_p);
 /* The user gives it up. lock: engine */
@@ -92,7 +95,8 @@ mcomm_err_t mci_request_start(struct mci_request *req);  /* lock: engine */
 void mci_status_clear(mcomm_status_t *status);           /* the empty status */
 
 /* ---- more checks (check.c) ------------------------------------------------------------------- */
-/* A caller's struct may be older (shorter) or newer (longer) than ours, but not shorter than min. */
+/* A caller's struct may be older (shorter) or newer (longer) than ours, but not shorter than min.
+ */
 mcomm_err_t mci_check_struct_size(const char *name, size_t struct_size, size_t min);
 mcomm_err_t mci_check_oob(const char *name, const mcomm_oob_t *oob);
 /* Fill a caller's struct from ours, as much as it knows; its struct_size stays. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * News of the launcher. It comes on a foreign thread, which only notes it and writes an eventfd; the
- * monitor thread looks closer. A rank that is said to be dead is connected, and so proves whether
- * it lives: a hint is no verdict.
+ * News of the launcher. It comes on a foreign thread, which only notes it and writes an eventfd;
+ * the monitor thread looks closer. A rank that is said to be dead is connected, and so proves
+ * whether it lives: a hint is no verdict.
  */
 #include "config.h"
 
@@ -49,7 +49,8 @@ static void on_readable(struct mci_loop_fd *fd, uint32_t what)
     (void)what;
     if (read(fd->fd, &count, sizeof(count)) < 0)
         return;
-    if (atomic_load(&events.is_launcher_lost) && strcmp(mci_settings.launcher_loss, "ignore") != 0) {
+    if (atomic_load(&events.is_launcher_lost) &&
+        strcmp(mci_settings.launcher_loss, "ignore") != 0) {
         mci_log_error("the launcher of this job is gone: the process ends (MCOMM_LAUNCHER_LOSS)");
         _exit(1);
     }

@@ -9,7 +9,8 @@
 
 #include "base/mem.h"
 
-/* group: a reference that goes to the handle, or is given up; NULL: there was no memory. lock: engine */
+/* group: a reference that goes to the handle, or is given up; NULL: there was no memory. lock:
+ * engine */
 static mcomm_err_t group_publish(struct mci_group *group, mcomm_group_t *group_p)
 {
     void *handle = NULL;
@@ -33,8 +34,9 @@ static mcomm_err_t check_ranks(const struct mci_group *group, size_t count, cons
     if (count == 0)
         return MCOMM_SUCCESS;
     if (count > (size_t)group->size)
-        return mci_err_set(MCOMM_ERR_COUNT, "count = %zu (%td if it was negative) for a group of %d",
-                           count, (ptrdiff_t)count, group->size);
+        return mci_err_set(MCOMM_ERR_COUNT,
+                           "count = %zu (%td if it was negative) for a group of %d", count,
+                           (ptrdiff_t)count, group->size);
     if (ranks == NULL)
         return mci_check_pointer("ranks", ranks);
     seen = mci_mem_zalloc((size_t)group->size);
@@ -132,8 +134,8 @@ static struct mci_group *group_difference(struct mci_group *a, struct mci_group 
     return mci_group_select(a, b, false);
 }
 
-static mcomm_err_t lookup_two(mcomm_group_t handle_a, mcomm_group_t handle_b, struct mci_group **a_p,
-                              struct mci_group **b_p)
+static mcomm_err_t lookup_two(mcomm_group_t handle_a, mcomm_group_t handle_b,
+                              struct mci_group **a_p, struct mci_group **b_p)
 {
     mcomm_err_t err = mci_group_lookup("a", handle_a, a_p);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* Exported functions on settings and info objects; the work is in base/settings.c and base/info.c. */
+/* Exported functions on settings and info objects; the work is in base/settings.c and base/info.c.
+ */
 #include "config.h"
 
 #include "core/core_priv.h"

@@ -213,8 +213,8 @@ static void boot_text_make(void)
     const struct mci_rt_info *info = mci_rt_info(job_rt);
     const char *evidence = mci_rt_evidence();
 
-    if (asprintf(&boot_text, "%s: rank %d of %d, job %s\n%s", info->kind_name, info->rank, info->size,
-                 info->job_id, evidence) < 0)
+    if (asprintf(&boot_text, "%s: rank %d of %d, job %s\n%s", info->kind_name, info->rank,
+                 info->size, info->job_id, evidence) < 0)
         boot_text = NULL;
 }
 

@@ -2,13 +2,13 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Collective work among members below the level of coll: up a binomial tree to the root and down
- * again, 2 ceil(log2 n) steps. Every message begins with the first error met in its part of the tree
- * and who caused it. A rank that meets an error goes on sending and receiving, so that all
+ * again, 2 ceil(log2 n) steps. Every message begins with the first error met in its part of the
+ * tree and who caused it. A rank that meets an error goes on sending and receiving, so that all
  * members end, each with the error, wherever the dead one sat.
  *
- * In the core space all members take part, so a member that is known to be dead decides: nobody waits
- * any more, and sends the error on. Who met the death itself tells all members: one that had got its
- * result before, and is in the next call already, must not wait for others that gave up.
+ * In the core space all members take part, so a member that is known to be dead decides: nobody
+ * waits any more, and sends the error on. Who met the death itself tells all members: one that had
+ * got its result before, and is in the next call already, must not wait for others that gave up.
  */
 #include "config.h"
 
@@ -71,9 +71,8 @@ static int time_left_ms(const struct mci_tree *tree)
 /* A death outranks all else: it makes the others' calls diverge. */
 static void run_fail(struct tree_run *run, mcomm_err_t err, int culprit)
 {
-    if (err == MCOMM_SUCCESS ||
-        (run->err != MCOMM_SUCCESS &&
-         (run->err == MCOMM_ERR_PROC_FAILED || err != MCOMM_ERR_PROC_FAILED)))
+    if (err == MCOMM_SUCCESS || (run->err != MCOMM_SUCCESS && (run->err == MCOMM_ERR_PROC_FAILED ||
+                                                               err != MCOMM_ERR_PROC_FAILED)))
         return;
     run->err = err;
     run->culprit = culprit;
@@ -245,10 +244,11 @@ static mcomm_err_t run_end(struct tree_run *run)
         death_tell(comm, peer);
     if (run->err == MCOMM_ERR_PROC_FAILED)
         return mci_err_set(run->err, "rank %d of %s failed: %s", run->culprit, mci_comm_text(comm),
-                           mci_peer_is_failed(peer) ? mci_peer_reason(peer) : "another rank says so");
+                           mci_peer_is_failed(peer) ? mci_peer_reason(peer)
+                                                    : "another rank says so");
     if (run->err == MCOMM_ERR_TIMEOUT)
-        return mci_err_set(run->err, "rank %d of %s did not come within the time limit", run->culprit,
-                           mci_comm_text(comm));
+        return mci_err_set(run->err, "rank %d of %s did not come within the time limit",
+                           run->culprit, mci_comm_text(comm));
     return mci_err_set(run->err, "rank %d of %s: %s", run->culprit, mci_comm_text(comm),
                        mcomm_err_text(run->err));
 }

@@ -40,13 +40,13 @@ static mcomm_err_t key_bad(const void *key, size_t key_nbytes)
 static inline mcomm_err_t key_check(const void *key, size_t key_nbytes)
 {
     return KV_LIKELY(key != NULL && key_nbytes - 1 < KV_KEY_MAX) ? MCOMM_SUCCESS
-                                                                : key_bad(key, key_nbytes);
+                                                                 : key_bad(key, key_nbytes);
 }
 
 static inline mcomm_err_t value_check(const char *name, const void *buf, size_t nbytes)
 {
     return KV_LIKELY(buf != NULL && nbytes <= PTRDIFF_MAX) ? MCOMM_SUCCESS
-                                                          : mci_check_buffer(name, buf, nbytes);
+                                                           : mci_check_buffer(name, buf, nbytes);
 }
 
 static inline mcomm_err_t kv_key_enter(mcomm_kv_t handle, const void *key, size_t key_nbytes,
@@ -64,7 +64,8 @@ static mcomm_err_t not_found(mcomm_err_t err, size_t key_nbytes)
                : err;
 }
 
-/* ---- open, close ---------------------------------------------------------------------------------- */
+/* ---- open, close
+ * ---------------------------------------------------------------------------------- */
 mcomm_err_t mcomm_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, mcomm_kv_t *kv_p)
 {
     mcomm_kv_attr_t a = MCOMM_KV_ATTR_DEFAULT;
@@ -88,8 +89,8 @@ mcomm_err_t mcomm_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, mcomm_
     if (err == MCOMM_SUCCESS)
         err = mci_settings_int(a.info, "kv_put_timeout", &ms);
     if (err == MCOMM_SUCCESS && a.capacity >> 42 != 0)
-        err = mci_err_set(MCOMM_ERR_COUNT, "attr->capacity = %zu: at most 4 TiB a rank",
-                          a.capacity);
+        err =
+            mci_err_set(MCOMM_ERR_COUNT, "attr->capacity = %zu: at most 4 TiB a rank", a.capacity);
     if (err == MCOMM_SUCCESS && a.max_objects >> 36 != 0)
         err = mci_err_set(MCOMM_ERR_COUNT, "attr->max_objects = %zu is too large", a.max_objects);
     if (err == MCOMM_SUCCESS)
@@ -113,7 +114,8 @@ mcomm_err_t mcomm_kv_close(mcomm_kv_t *kv_p)
     return MCOMM_SUCCESS;
 }
 
-/* ---- single objects -------------------------------------------------------------------------------- */
+/* ---- single objects
+ * -------------------------------------------------------------------------------- */
 struct put_how {
     unsigned mode;
     int preferred;
@@ -133,8 +135,10 @@ static mcomm_err_t put_how(const struct mci_kv *kv, const mcomm_kv_put_attr_t *a
                            attr->struct_size);
     memcpy(&a, attr, attr->struct_size < sizeof(a) ? attr->struct_size : sizeof(a));
     if (a.mode > MCOMM_KV_EXCLUSIVE)
-        return mci_err_set(MCOMM_ERR_ARG, "attr->mode = %u: one of MCOMM_KV_REPLACE, IF_ABSENT, "
-                           "EXCLUSIVE", a.mode);
+        return mci_err_set(MCOMM_ERR_ARG,
+                           "attr->mode = %u: one of MCOMM_KV_REPLACE, IF_ABSENT, "
+                           "EXCLUSIVE",
+                           a.mode);
     if (a.preferred_rank < -1 || a.preferred_rank >= kv->size)
         return mci_err_set(MCOMM_ERR_RANK, "attr->preferred_rank = %d in a store of %d ranks",
                            a.preferred_rank, kv->size);
@@ -143,8 +147,8 @@ static mcomm_err_t put_how(const struct mci_kv *kv, const mcomm_kv_put_attr_t *a
     return MCOMM_SUCCESS;
 }
 
-mcomm_err_t mcomm_kv_put(mcomm_kv_t kv_handle, const void *key, size_t key_nbytes, const void *value,
-                         size_t nbytes, const mcomm_kv_put_attr_t *attr)
+mcomm_err_t mcomm_kv_put(mcomm_kv_t kv_handle, const void *key, size_t key_nbytes,
+                         const void *value, size_t nbytes, const mcomm_kv_put_attr_t *attr)
 {
     struct mci_kv *kv;
     struct kv_key k;
@@ -291,13 +295,14 @@ mcomm_err_t mcomm_kv_release(mcomm_kv_t kv_handle, mcomm_kv_view_t *view_p)
         err = mci_check_pointer("view_p", view_p);
     if (err == MCOMM_SUCCESS && view_p->token == NULL)
         err = mci_err_set(MCOMM_ERR_STATE, "view_p->token is NULL: never acquired, or released "
-                          "already");
+                                           "already");
     if (err == MCOMM_SUCCESS)
         mci_kv_release(kv, view_p);
     return err;
 }
 
-/* ---- batches ----------------------------------------------------------------------------------------- */
+/* ---- batches
+ * ----------------------------------------------------------------------------------------- */
 /* The whole list is checked before anything is done; the first bad entry is named. */
 static mcomm_err_t items_check(const mcomm_kv_item_t *items, size_t count, bool has_values)
 {
@@ -408,8 +413,10 @@ mcomm_err_t mcomm_kv_stats(mcomm_kv_t kv_handle, mcomm_kv_stats_t *stats_p)
     if (err == MCOMM_SUCCESS)
         err = mci_check_pointer("stats_p", stats_p);
     if (err == MCOMM_SUCCESS && stats_p->struct_size < 2 * sizeof(size_t))
-        err = mci_err_set(MCOMM_ERR_ARG, "stats_p->struct_size = %zu: set it to the sizeof of the "
-                          "struct", stats_p->struct_size);
+        err = mci_err_set(MCOMM_ERR_ARG,
+                          "stats_p->struct_size = %zu: set it to the sizeof of the "
+                          "struct",
+                          stats_p->struct_size);
     if (err == MCOMM_SUCCESS)
         err = mci_kv_get_stats(kv, &stats);
     if (err != MCOMM_SUCCESS)

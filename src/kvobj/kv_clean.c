@@ -3,9 +3,10 @@
 /*
  * Making room. A sealed slab is taken, its live records are moved to a new slab or evicted, and it
  * becomes free. One slab a rank is in reserve as the place to move to. Taken is the slab with most
- * dead bytes if a quarter of it is dead (everything alive moves), else the oldest one (what was read
- * since it was sealed moves, three quarters of a slab at most, the rest leaves): FIFO with second chance. Rosenblum
- * and Ousterhout 1992; Yang, Yue and Vinayak 2021 (Segcache). Any rank may clean any other's slabs.
+ * dead bytes if a quarter of it is dead (everything alive moves), else the oldest one (what was
+ * read since it was sealed moves, three quarters of a slab at most, the rest leaves): FIFO with
+ * second chance. Rosenblum and Ousterhout 1992; Yang, Yue and Vinayak 2021 (Segcache). Any rank may
+ * clean any other's slabs.
  */
 #include "config.h"
 
@@ -24,7 +25,8 @@ struct victim {
     uint64_t budget; /* bytes that may still move */
 };
 
-/* ---- choice ------------------------------------------------------------------------------------- */
+/* ---- choice -------------------------------------------------------------------------------------
+ */
 static mcomm_err_t counts_load(struct mci_kv *kv, int rank, struct kv_count **counts_p)
 {
     const struct kv_part *part = &kv->parts[rank];
@@ -110,7 +112,8 @@ static mcomm_err_t victim_take(struct mci_kv *kv, int rank, struct victim *v)
     return err;
 }
 
-/* ---- eviction ------------------------------------------------------------------------------------- */
+/* ---- eviction
+ * ------------------------------------------------------------------------------------- */
 mcomm_err_t mci_kv_evict(struct mci_kv *kv, const struct kv_spot *spot)
 {
     struct kv_head *head = (void *)kv->parts[kv->rank].area[KV_META];
@@ -129,7 +132,8 @@ mcomm_err_t mci_kv_evict(struct mci_kv *kv, const struct kv_spot *spot)
     return err;
 }
 
-/* ---- moving ---------------------------------------------------------------------------------------- */
+/* ---- moving
+ * ---------------------------------------------------------------------------------------- */
 /* A copy of a record, bytes at src, in the open slab. Give it up or publish it, then room_done. */
 static bool record_move(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
                         const char *src, struct kv_rec *rec, struct kv_room *room)
@@ -258,7 +262,8 @@ static void extent_clean(struct mci_kv *kv, int rank, struct victim *v, const st
     mci_kv_object_free(&owner);
 }
 
-/* ---- a slab ------------------------------------------------------------------------------------------ */
+/* ---- a slab
+ * ------------------------------------------------------------------------------------------ */
 static mcomm_err_t slab_clean(struct mci_kv *kv, int rank, struct victim *v)
 {
     const struct kv_part *part = &kv->parts[rank];
@@ -313,8 +318,8 @@ static bool is_other_cleaning(struct mci_kv *kv, int rank)
     if (mci_kv_slab_words(kv, rank, &words) != MCOMM_SUCCESS)
         return false;
     for (uint32_t i = 0; i < kv->parts[rank].slab_count; i++)
-        is_found |= kv_word_state(words[i]) == KV_SLAB_CLEANING &&
-                    kv_word_holder(words[i]) != kv->rank;
+        is_found |=
+            kv_word_state(words[i]) == KV_SLAB_CLEANING && kv_word_holder(words[i]) != kv->rank;
     mci_mem_free(words);
     return is_found;
 }

@@ -2,10 +2,10 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * The directory: which record a key stands for. Readers and replacers need no lock: the word loc of
- * an entry is all that counts. A new key is put in under the lock of its home bucket, so that it gets
- * one entry only; the entry itself is claimed by a swap, since inserters of other homes may want it.
- * Order of an insertion: claim, hash, publish; a reader that mixes an old hash with a new loc finds out
- * by the record's key.
+ * an entry is all that counts. A new key is put in under the lock of its home bucket, so that it
+ * gets one entry only; the entry itself is claimed by a swap, since inserters of other homes may
+ * want it. Order of an insertion: claim, hash, publish; a reader that mixes an old hash with a new
+ * loc finds out by the record's key.
  */
 #include "config.h"
 
@@ -30,7 +30,8 @@ static inline uint64_t bucket_next(const struct kv_part *part, uint64_t bucket, 
     return bucket < part->bucket_count ? bucket : bucket - part->bucket_count;
 }
 
-#define FIELD_AT(part, b, field, i) (bucket_at(part, b) + offsetof(struct kv_bucket, field) + 8 * (i))
+#define FIELD_AT(part, b, field, i)                                                                \
+    (bucket_at(part, b) + offsetof(struct kv_bucket, field) + 8 * (i))
 
 /* The bucket where it lies, or a copy of it in buf. */
 static mcomm_err_t bucket_see(struct mci_kv *kv, int home, uint64_t bucket, struct kv_bucket *buf,
@@ -82,8 +83,8 @@ static bool is_claimable(const struct mci_kv *kv, uint64_t loc)
 {
     uint64_t place = loc & KV_PLACE_MASK;
 
-    return place == 0 || (place == 1 && kv_loc_rank(loc) < kv->size &&
-                          kv_is_dead(kv, kv_loc_rank(loc)));
+    return place == 0 ||
+           (place == 1 && kv_loc_rank(loc) < kv->size && kv_is_dead(kv, kv_loc_rank(loc)));
 }
 
 static void bucket_find_free(const struct mci_kv *kv, struct kv_bucket *bk, uint64_t bucket,
@@ -163,11 +164,11 @@ mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint6
         return MCOMM_ERR_TRY_AGAIN;
     if (kv_loc_is_value(place)) { /* both only help: a lost race between two writers is no harm */
         if (spot->access != 0)
-            stores[count++] = (struct kv_word_store){
-                FIELD_AT(part, spot->bucket, access, spot->slot), 0};
+            stores[count++] =
+                (struct kv_word_store){FIELD_AT(part, spot->bucket, access, spot->slot), 0};
         if (spot->hint != hint)
-            stores[count++] = (struct kv_word_store){
-                FIELD_AT(part, spot->bucket, hint, spot->slot), hint};
+            stores[count++] =
+                (struct kv_word_store){FIELD_AT(part, spot->bucket, hint, spot->slot), hint};
         if (count > 0)
             (void)mci_kv_store_words(kv, spot->home, stores, count);
     }
@@ -178,10 +179,12 @@ void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t ti
 {
     if (spot->access != tick)
         (void)mci_kv_store(kv, spot->home,
-                           FIELD_AT(&kv->parts[spot->home], spot->bucket, access, spot->slot), tick);
+                           FIELD_AT(&kv->parts[spot->home], spot->bucket, access, spot->slot),
+                           tick);
 }
 
-/* ---- insertion ------------------------------------------------------------------------------------ */
+/* ---- insertion
+ * ------------------------------------------------------------------------------------ */
 static mcomm_err_t bucket_lock(struct mci_kv *kv, int home, uint64_t bucket, struct kv_waiter *w)
 {
     uint64_t at = FIELD_AT(&kv->parts[home], bucket, lock, 0), mine = (uint64_t)kv->rank + 1;
@@ -192,7 +195,8 @@ static mcomm_err_t bucket_lock(struct mci_kv *kv, int home, uint64_t bucket, str
 
         if (err != MCOMM_SUCCESS || seen == expect)
             return err;
-        expect = seen != 0 && seen <= (uint64_t)kv->size && kv_is_dead(kv, (int)seen - 1) ? seen : 0;
+        expect =
+            seen != 0 && seen <= (uint64_t)kv->size && kv_is_dead(kv, (int)seen - 1) ? seen : 0;
         if (expect != 0)
             continue;
         if (mci_kv_wait_step(w) != MCOMM_SUCCESS)
@@ -252,9 +256,9 @@ static mcomm_err_t bucket_make_room(struct mci_kv *kv, int home, uint64_t first)
             if (!kv_loc_is_value(spot.loc) || (has_best && spot.access >= best.access))
                 continue;
             if (!kv_is_dead(kv, kv_loc_rank(spot.loc)) &&
-                mci_kv_slab_is_pinned(kv, kv_loc_rank(spot.loc),
-                                      kv_slab_of(&kv->parts[kv_loc_rank(spot.loc)],
-                                                 kv_loc_offset(spot.loc))))
+                mci_kv_slab_is_pinned(
+                    kv, kv_loc_rank(spot.loc),
+                    kv_slab_of(&kv->parts[kv_loc_rank(spot.loc)], kv_loc_offset(spot.loc))))
                 continue;
             best = spot;
             has_best = true;
@@ -306,7 +310,8 @@ static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
         if (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(w) != MCOMM_SUCCESS)
             return mci_err_set(MCOMM_ERR_NO_SPACE,
                                "the directory of rank %d is full of objects in use; open the store "
-                               "with a larger max_objects", home);
+                               "with a larger max_objects",
+                               home);
         if (err != MCOMM_SUCCESS && err != MCOMM_ERR_TRY_AGAIN)
             return err;
         err = MCOMM_ERR_TRY_AGAIN;

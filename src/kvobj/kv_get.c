@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Reading. Directory word, header and key, the directory word again (so the record was the key's
- * value at that moment), the bytes, the slab's generation again (so they were its bytes to the last).
- * No lock, no system call, no memory on the way of a value whose parts are mapped. A value replaced
- * while it is read is still a good answer; one cleaned away is looked up again.
+ * value at that moment), the bytes, the slab's generation again (so they were its bytes to the
+ * last). No lock, no system call, no memory on the way of a value whose parts are mapped. A value
+ * replaced while it is read is still a good answer; one cleaned away is looked up again.
  */
 #include "config.h"
 
@@ -93,7 +93,7 @@ static mcomm_err_t piece_read(struct mci_kv *kv, int rank, uint64_t at, void *bu
     if (KV_UNLIKELY(err != MCOMM_SUCCESS))
         return err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_NOT_FOUND : err;
     return KV_LIKELY(mci_kv_slab_is_gen(kv, rank, kv_slab_of(part, at), gen)) ? MCOMM_SUCCESS
-                                                                           : MCOMM_ERR_TRY_AGAIN;
+                                                                              : MCOMM_ERR_TRY_AGAIN;
 }
 
 static mcomm_err_t spread_read(struct mci_kv *kv, struct kv_object *obj, char *buf)
@@ -110,8 +110,8 @@ static mcomm_err_t spread_read(struct mci_kv *kv, struct kv_object *obj, char *b
             err = MCOMM_ERR_TRY_AGAIN;
         else
             err = piece_read(kv, kv_loc_rank(e->place),
-                             kv_loc_offset(e->place) + sizeof(struct kv_rec), buf + done,
-                             e->nbytes, e->gen);
+                             kv_loc_offset(e->place) + sizeof(struct kv_rec), buf + done, e->nbytes,
+                             e->gen);
         done += e->nbytes;
     }
     mci_kv_object_free(obj);

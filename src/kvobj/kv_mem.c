@@ -2,8 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Words and bytes of any rank's windows: loads, stores and CPU atomics where the part is mapped,
- * the remote table elsewhere. All calls here return when the effect is there. A remote operation that
- * ends with PROC_FAILED marks the rank dead in this store, so that the caller's next try goes elsewhere.
+ * the remote table elsewhere. All calls here return when the effect is there. A remote operation
+ * that ends with PROC_FAILED marks the rank dead in this store, so that the caller's next try goes
+ * elsewhere.
  */
 #include "config.h"
 
@@ -14,7 +15,7 @@
 #include <immintrin.h>
 #endif
 
-#define STREAM_FROM (256u << 10)      /* into the log */
+#define STREAM_FROM (256u << 10)    /* into the log */
 #define STREAM_READ_FROM (4u << 20) /* into a reader's buffer */
 
 #if defined(__SANITIZE_THREAD__)
@@ -178,7 +179,8 @@ mcomm_err_t mci_kv_write(struct mci_kv *kv, int rank, enum kv_area area, uint64_
     return remote_end(kv, rank, err);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------- */
+/* ---- copies -------------------------------------------------------------------------------------
+ */
 #if defined(__x86_64__)
 /* Non-temporal stores: for places that are in no cache and will not soon be read by this core. */
 __attribute__((target("avx2"))) static void stream_avx2(char *dst, const char *src, size_t nbytes)

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * A store comes and goes. Opening is collective: every rank tells its facts, all compute the same
- * layout, the windows are allocated on a duplicate of the communicator. Deaths are heard from the rails
- * and written into every open store that has the process as a member.
+ * layout, the windows are allocated on a duplicate of the communicator. Deaths are heard from the
+ * rails and written into every open store that has the process as a member.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ static void peer_failed(struct mci_peer *peer)
 {
     struct mci_list *node;
 
-    MCI_LIST_FOREACH(node, &stores) {
+    MCI_LIST_FOREACH (node, &stores) {
         struct mci_kv *kv = mci_container_of(node, struct mci_kv, link);
         int rank = mci_comm_rank_of(kv->core_comm, peer);
 
@@ -56,7 +56,8 @@ const struct mci_core_module mci_kv_module = {
     .stop = module_stop,
 };
 
-/* ---- opening --------------------------------------------------------------------------------------- */
+/* ---- opening
+ * --------------------------------------------------------------------------------------- */
 static mcomm_err_t facts_check(const struct kv_facts *facts, int size, const char *name)
 {
     uint64_t capacity = 0;

@@ -92,7 +92,8 @@ struct kv_bucket {
 };
 _Static_assert(sizeof(struct kv_bucket) == 384, "shared layout");
 
-/* ---- slabs ------------------------------------------------------------------------------------ */
+/* ---- slabs ------------------------------------------------------------------------------------
+ */
 /* Word: state 3 | holder's rank 13 | generation 48. Zeroed memory is a free slab. */
 enum kv_slab_state {
     KV_SLAB_FREE = 0,
@@ -117,7 +118,7 @@ static inline uint64_t kv_word_gen(uint64_t word)
     return word >> 16;
 }
 
-struct kv_count { /* of a slab; a line of its own */
+struct kv_count {                  /* of a slab; a line of its own */
     _Atomic uint64_t record_bytes; /* of live records */
     _Atomic uint64_t value_bytes;  /* of objects whose head is here */
     _Atomic uint64_t objects;
@@ -126,14 +127,15 @@ struct kv_count { /* of a slab; a line of its own */
     uint64_t spare[3];
 };
 
-struct kv_head { /* of META */
+struct kv_head {           /* of META */
     _Atomic uint64_t tick; /* slabs sealed here so far, plus one */
     uint64_t spare1[7];
     _Atomic uint64_t evictions; /* by this process */
     uint64_t spare2[7];
 };
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------
+ */
 enum kv_kind {
     KV_INLINE = 1, /* head, key, value */
     KV_SPREAD,     /* head, key, list of extents */
@@ -172,11 +174,9 @@ static inline uint64_t kv_body_at(enum kv_kind kind, uint64_t key_nbytes, uint64
     return kind == KV_INLINE && value_nbytes >= 1024 ? kv_round(end) : (end + 7) & ~UINT64_C(7);
 }
 
-/* ---- one process's view of a store ------------------------------------------------------------ */
-enum kv_area {
-    KV_DATA = 0,
-    KV_META = 1
-};
+/* ---- one process's view of a store ------------------------------------------------------------
+ */
+enum kv_area { KV_DATA = 0, KV_META = 1 };
 
 struct kv_facts { /* what each rank tells at open */
     uint64_t capacity;
@@ -185,7 +185,7 @@ struct kv_facts { /* what each rank tells at open */
     uint64_t err;
 };
 
-struct kv_part { /* of a rank */
+struct kv_part {   /* of a rank */
     char *area[2]; /* mapped into this process, or NULL: by remote operations */
     _Atomic bool is_dead;
     uint64_t capacity; /* as asked; 0: no slabs, no share of the directory */
@@ -204,7 +204,7 @@ struct kv_open { /* the slab this process appends to at a rank */
     bool is_open;
     uint32_t slab;
     uint64_t gen, pos;
-    uint64_t touched; /* bytes whose pages are mapped for writing, or believed to be */
+    uint64_t touched;      /* bytes whose pages are mapped for writing, or believed to be */
     _Atomic unsigned skip; /* it was full: so many appends go elsewhere unseen */
 };
 
@@ -213,8 +213,8 @@ struct kv_remote_ops { /* parts that are not mapped. Blocking but for get and pu
     size_t size;
     mcomm_err_t (*get)(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at, void *buf,
                        size_t nbytes); /* done at the next flush */
-    mcomm_err_t (*put)(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at,
-                       const void *buf, size_t nbytes); /* done at the next flush */
+    mcomm_err_t (*put)(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at, const void *buf,
+                       size_t nbytes); /* done at the next flush */
     mcomm_err_t (*flush)(struct mci_kv *kv, int rank, enum kv_area area);
     mcomm_err_t (*cas)(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect, uint64_t want,
                        uint64_t *seen_p);
@@ -241,7 +241,7 @@ struct mci_kv {
     struct kv_part *parts;
     struct kv_open *open;      /* one a rank */
     _Atomic uint32_t *pending; /* of each slab: records not yet published; KV_CLOSING */
-    bool *is_touched; /* of each slab: this process has filled it once. lock: open[rank] */
+    bool *is_touched;          /* of each slab: this process has filled it once. lock: open[rank] */
     _Atomic uint16_t homes[KV_SLICES]; /* KV_NO_HOME: no storage rank lives */
     _Atomic uint64_t pool_nbytes;      /* record bytes that all living ranks can hold */
     _Atomic int last_rank;             /* where a pure client appended last */
@@ -260,7 +260,8 @@ static inline void kv_count_up(_Atomic uint64_t *counter)
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* ---- kv_place.c: layout and homes -------------------------------------------------------------- */
+/* ---- kv_place.c: layout and homes --------------------------------------------------------------
+ */
 /* A store of size ranks seen from rank, not yet attached to memory. NULL: no memory. */
 struct mci_kv *mci_kv_new(int rank, int size, const struct kv_facts *facts);
 void mci_kv_delete(struct mci_kv *kv);
@@ -270,7 +271,8 @@ static inline int kv_home(const struct mci_kv *kv, struct mci_hash128 hash)
     return atomic_load_explicit(&kv->homes[hash.hi % KV_SLICES], memory_order_relaxed);
 }
 
-/* ---- kv_mem.c: a word or bytes at (rank, area, offset), mapped or remote ------------------------ */
+/* ---- kv_mem.c: a word or bytes at (rank, area, offset), mapped or remote ------------------------
+ */
 mcomm_err_t mci_kv_load(struct mci_kv *kv, int rank, uint64_t at, uint64_t *value_p);
 mcomm_err_t mci_kv_store(struct mci_kv *kv, int rank, uint64_t at, uint64_t value);
 void mci_kv_clear(struct mci_kv *kv, int rank, uint64_t at); /* a word becomes 0, soon */
@@ -293,15 +295,18 @@ mcomm_err_t mci_kv_read(struct mci_kv *kv, int rank, enum kv_area area, uint64_t
                         size_t nbytes);
 mcomm_err_t mci_kv_write(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at,
                          const void *buf, size_t nbytes);
-/* Bytes that another thread may be changing: the caller finds out afterwards whether they are good. */
+/* Bytes that another thread may be changing: the caller finds out afterwards whether they are good.
+ */
 void mci_kv_copy_racy(void *dst, const void *src, size_t nbytes);
 bool mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes);
 void mci_kv_copy_in(void *dst, const void *src, size_t nbytes); /* large ones past the caches */
 
-/* ---- kv_rma.c ---------------------------------------------------------------------------------- */
+/* ---- kv_rma.c ----------------------------------------------------------------------------------
+ */
 extern const struct kv_remote_ops mci_kv_rma_ops;
 
-/* ---- kv_wait.c: the one place where the store waits --------------------------------------------- */
+/* ---- kv_wait.c: the one place where the store waits ---------------------------------------------
+ */
 struct kv_waiter {
     int64_t deadline_ns;
     int timeout_ms;
@@ -310,7 +315,8 @@ struct kv_waiter {
 void mci_kv_wait_begin(struct kv_waiter *w, int timeout_ms);
 mcomm_err_t mci_kv_wait_step(struct kv_waiter *w); /* MCOMM_ERR_TIMEOUT once the limit has passed */
 
-/* ---- kv_dir.c: the directory -------------------------------------------------------------------- */
+/* ---- kv_dir.c: the directory --------------------------------------------------------------------
+ */
 struct kv_key {
     const void *ptr;
     size_t nbytes;
@@ -328,11 +334,13 @@ struct kv_spot { /* an entry as it was seen */
     uint64_t bucket;
     uint64_t loc, access, hint;
 };
-struct kv_bucket *mci_kv_dir_peek(struct mci_kv *kv, struct mci_hash128 hash); /* NULL: not mapped */
+struct kv_bucket *mci_kv_dir_peek(struct mci_kv *kv,
+                                  struct mci_hash128 hash); /* NULL: not mapped */
 /* SUCCESS or NOT_FOUND. A home that died meanwhile: looks in the new one. */
 mcomm_err_t mci_kv_dir_find(struct mci_kv *kv, struct mci_hash128 hash, struct kv_spot *spot);
 mcomm_err_t mci_kv_dir_reload(struct mci_kv *kv, const struct kv_spot *spot, uint64_t *loc_p);
-/* spot->loc becomes place (0: nothing), with a new version. SUCCESS, or TRY_AGAIN: it had changed. */
+/* spot->loc becomes place (0: nothing), with a new version. SUCCESS, or TRY_AGAIN: it had changed.
+ */
 mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t place,
                             uint64_t hint);
 void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t tick);
@@ -340,12 +348,13 @@ void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t ti
 mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t place,
                               uint64_t hint, struct kv_waiter *w);
 
-/* ---- kv_record.c --------------------------------------------------------------------------------- */
+/* ---- kv_record.c
+ * --------------------------------------------------------------------------------- */
 struct kv_object { /* the head record of an object, or an extent's */
     struct kv_rec rec;
     int rank;
     uint32_t slab;
-    uint64_t at; /* offset in DATA */
+    uint64_t at;               /* offset in DATA */
     struct kv_extent *extents; /* heap, after mci_kv_object_extents() */
 };
 uint32_t mci_kv_rec_check(const struct kv_rec *rec);
@@ -355,8 +364,8 @@ bool mci_kv_rec_is_valid(const struct kv_rec *rec, uint64_t room);
 mcomm_err_t mci_kv_object_read(struct mci_kv *kv, uint64_t loc, struct kv_object *obj);
 mcomm_err_t mci_kv_object_extents(struct mci_kv *kv, struct kv_object *obj);
 /*
- * The object at spot with its extents. TRY_AGAIN: the entry changed; *is_lost_p: its rank is dead, there
- * is nothing to count.
+ * The object at spot with its extents. TRY_AGAIN: the entry changed; *is_lost_p: its rank is dead,
+ * there is nothing to count.
  */
 mcomm_err_t mci_kv_object_at(struct mci_kv *kv, const struct kv_spot *spot, struct kv_object *obj,
                              bool *is_lost_p);
@@ -369,7 +378,8 @@ static inline uint32_t kv_slab_of(const struct kv_part *part, uint64_t at)
     return (uint32_t)(at >> part->slab_shift);
 }
 
-/* ---- kv_slab.c ----------------------------------------------------------------------------------- */
+/* ---- kv_slab.c
+ * ----------------------------------------------------------------------------------- */
 struct kv_room { /* a record being written; keeps its slab from being sealed */
     int rank;
     uint32_t slab;
@@ -385,16 +395,17 @@ static inline uint64_t kv_count_at(const struct kv_part *part, uint32_t slab)
 }
 /* Has no byte of the slab been given to others since gen? */
 bool mci_kv_slab_is_gen(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen);
-/* The words of all slabs of rank, heap. Those that the dead held open or were cleaning get sealed. */
+/* The words of all slabs of rank, heap. Those that the dead held open or were cleaning get sealed.
+ */
 mcomm_err_t mci_kv_slab_words(struct mci_kv *kv, int rank, uint64_t **words_p);
 unsigned mci_kv_slab_free_count(struct mci_kv *kv, int rank);
 /* Take a free slab if more than `leave` are free; it becomes the open one. lock: open[rank] */
 mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave);
 void mci_kv_slab_close(struct mci_kv *kv, int rank); /* no more appends. lock: open[rank] */
 /*
- * Append a record of *rec's kind with at least min and at most max bytes and write its header. For an
- * extent value_nbytes is cut to what fits. A remote rec is borrowed until the caller's next flush, which
- * comes before the record is published. TRY_AGAIN: no room. lock: open[rank]
+ * Append a record of *rec's kind with at least min and at most max bytes and write its header. For
+ * an extent value_nbytes is cut to what fits. A remote rec is borrowed until the caller's next
+ * flush, which comes before the record is published. TRY_AGAIN: no room. lock: open[rank]
  */
 mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64_t max,
                                struct kv_rec *rec, struct kv_room *room);
@@ -402,7 +413,8 @@ void mci_kv_room_done(struct mci_kv *kv, const struct kv_room *room); /* publish
 bool mci_kv_slab_is_pinned(struct mci_kv *kv, int rank, uint32_t slab);
 void mci_kv_slab_pin(struct mci_kv *kv, int rank, uint32_t slab, int delta); /* a pin of our own */
 
-/* ---- kv_clean.c ---------------------------------------------------------------------------------- */
+/* ---- kv_clean.c
+ * ---------------------------------------------------------------------------------- */
 /*
  * Make room for need bytes in the open slab of rank. TRY_AGAIN: somebody else is at it; NO_SPACE:
  * nothing can be cleaned now. lock: open[rank]
@@ -411,13 +423,15 @@ mcomm_err_t mci_kv_clean(struct mci_kv *kv, int rank, uint64_t need, bool is_urg
 /* The object at spot leaves. TRY_AGAIN: it had changed. */
 mcomm_err_t mci_kv_evict(struct mci_kv *kv, const struct kv_spot *spot);
 
-/* ---- kv_room.c: which rank, and what to do when all are full ---------------------------------------- */
+/* ---- kv_room.c: which rank, and what to do when all are full
+ * ---------------------------------------- */
 /* As mci_kv_slab_append(), anywhere; waits. is_fresh_only: TRY_AGAIN rather than clean or wait. */
 mcomm_err_t mci_kv_room_take(struct mci_kv *kv, int preferred, uint64_t min, uint64_t max,
                              bool is_fresh_only, struct kv_rec *rec, struct kv_waiter *w,
                              struct kv_room *room);
 
-/* ---- the operations. lock: none ---------------------------------------------------------------------- */
+/* ---- the operations. lock: none
+ * ---------------------------------------------------------------------- */
 mcomm_err_t mci_kv_put(struct mci_kv *kv, const struct kv_key *key, const void *value,
                        size_t nbytes, unsigned mode, int preferred);
 enum kv_want {
@@ -437,7 +451,8 @@ mcomm_err_t mci_kv_value_read(struct mci_kv *kv, struct kv_object *obj, void *bu
 mcomm_err_t mci_kv_far_get(struct mci_kv *kv, const struct kv_key *key, const struct kv_spot *spot,
                            enum kv_want want, void **buf_p, size_t room, size_t *nbytes_p);
 void mci_kv_hit_count(struct mci_kv *kv, int rank);
-void mci_kv_use(struct mci_kv *kv, const struct kv_spot *spot, int rank); /* for eviction, counters */
+void mci_kv_use(struct mci_kv *kv, const struct kv_spot *spot,
+                int rank); /* for eviction, counters */
 mcomm_err_t mci_kv_acquire(struct mci_kv *kv, const struct kv_key *key, mcomm_kv_view_t *view);
 void mci_kv_release(struct mci_kv *kv, mcomm_kv_view_t *view);
 #define KV_GROUP 16u /* keys fetched ahead together */
@@ -448,7 +463,8 @@ mcomm_err_t mci_kv_each(struct mci_kv *kv, mcomm_kv_item_t *items, size_t count,
                         const void *arg);
 mcomm_err_t mci_kv_get_stats(struct mci_kv *kv, mcomm_kv_stats_t *stats);
 
-/* ---- kv_open.c ----------------------------------------------------------------------------------------- */
+/* ---- kv_open.c
+ * ----------------------------------------------------------------------------------------- */
 mcomm_err_t mci_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, struct mci_kv **kv_p);
 void mci_kv_close(struct mci_kv *kv);
 

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Putting and removing. The value is written where no reader looks, then one swap of the key's
- * directory word makes it the value; a writer that dies leaves the old one. A value that does not fit
- * a slab, or only after an eviction, is cut into extents; its head is written last.
+ * directory word makes it the value; a writer that dies leaves the old one. A value that does not
+ * fit a slab, or only after an eviction, is cut into extents; its head is written last.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 
 enum writing_state {
     WRITING_NOTHING,
-    WRITING_DONE,      /* whole, counted, not yet to be seen */
+    WRITING_DONE, /* whole, counted, not yet to be seen */
     WRITING_PUBLISHED
 };
 
@@ -38,8 +38,9 @@ static struct kv_rec rec_start(const struct kv_key *key, enum kv_kind kind, uint
 }
 
 /* lock-free: the room is ours */
-static mcomm_err_t body_write(struct mci_kv *kv, const struct kv_room *room, const struct kv_rec *rec,
-                              const struct kv_key *key, const void *body, size_t nbytes)
+static mcomm_err_t body_write(struct mci_kv *kv, const struct kv_room *room,
+                              const struct kv_rec *rec, const struct kv_key *key, const void *body,
+                              size_t nbytes)
 {
     uint64_t body_at = kv_body_at((enum kv_kind)rec->kind, rec->key_nbytes, rec->value_nbytes);
     char *base = kv->parts[room->rank].area[KV_DATA];
@@ -70,8 +71,7 @@ static mcomm_err_t record_write(struct mci_kv *kv, struct writing *wr, const str
     struct kv_rec *rec = &wr->obj.rec;
     uint64_t need =
         kv_body_at((enum kv_kind)rec->kind, rec->key_nbytes, rec->value_nbytes) + body_nbytes;
-    mcomm_err_t err =
-        mci_kv_room_take(kv, preferred, need, need, is_fresh_only, rec, w, &wr->head);
+    mcomm_err_t err = mci_kv_room_take(kv, preferred, need, need, is_fresh_only, rec, w, &wr->head);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -88,7 +88,8 @@ static mcomm_err_t record_write(struct mci_kv *kv, struct writing *wr, const str
     return MCOMM_SUCCESS;
 }
 
-/* ---- values in extents ---------------------------------------------------------------------------- */
+/* ---- values in extents
+ * ---------------------------------------------------------------------------- */
 static mcomm_err_t extent_list_grow(struct writing *wr)
 {
     uint32_t max = wr->extent_max == 0 ? 16 : wr->extent_max * 2;
@@ -174,8 +175,7 @@ static bool is_small(const struct mci_kv *kv, int preferred, uint64_t need)
 
 /* Also again, when a storage rank died under the first try. */
 static mcomm_err_t value_write(struct mci_kv *kv, struct writing *wr, const struct kv_key *key,
-                               const void *value, size_t nbytes, int preferred,
-                               struct kv_waiter *w)
+                               const void *value, size_t nbytes, int preferred, struct kv_waiter *w)
 {
     uint64_t need = kv_body_at(KV_INLINE, key->nbytes, nbytes) + nbytes;
     uint64_t pool = atomic_load_explicit(&kv->pool_nbytes, memory_order_relaxed);
@@ -187,8 +187,8 @@ static mcomm_err_t value_write(struct mci_kv *kv, struct writing *wr, const stru
                            nbytes, key->nbytes, (unsigned long long)pool);
     do {
         wr->obj.rec = rec_start(key, KV_INLINE, nbytes);
-        err = record_write(kv, wr, key, value, nbytes, preferred,
-                           !is_small(kv, preferred, need), w);
+        err =
+            record_write(kv, wr, key, value, nbytes, preferred, !is_small(kv, preferred, need), w);
         if (err == MCOMM_SUCCESS || is_small(kv, preferred, need))
             continue;
         if (err == MCOMM_ERR_TRY_AGAIN || err == MCOMM_ERR_NO_SPACE)
@@ -200,7 +200,8 @@ static mcomm_err_t value_write(struct mci_kv *kv, struct writing *wr, const stru
     return err;
 }
 
-/* ---- publication ------------------------------------------------------------------------------------ */
+/* ---- publication
+ * ------------------------------------------------------------------------------------ */
 /* TRY_AGAIN: the entry changed meanwhile. place 0: removal */
 static mcomm_err_t replace(struct mci_kv *kv, const struct kv_spot *spot, uint64_t place,
                            uint64_t hint)

@@ -38,8 +38,7 @@ static mcomm_err_t rma_add(struct mci_kv *kv, int rank, uint64_t at, const uint6
 static mcomm_err_t rma_fetch_add(struct mci_kv *kv, int rank, uint64_t at, uint64_t delta,
                                  uint64_t *old_p)
 {
-    return mcomm_fetch_and_op(&delta, old_p, MCOMM_UINT64, rank, at, MCOMM_SUM,
-                              kv->wins[KV_META]);
+    return mcomm_fetch_and_op(&delta, old_p, MCOMM_UINT64, rank, at, MCOMM_SUM, kv->wins[KV_META]);
 }
 
 const struct kv_remote_ops mci_kv_rma_ops = {

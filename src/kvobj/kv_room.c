@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Room for a record: on which rank, and what to do when there is none. First the rank of choice (the
- * caller's, else this rank, else where this process appended last), while it has free slabs; then the
- * rank with most free slabs; then the rest of the open slab, if the record may be cut; then cleaning;
- * then waiting, up to the put time-out.
+ * Room for a record: on which rank, and what to do when there is none. First the rank of choice
+ * (the caller's, else this rank, else where this process appended last), while it has free slabs;
+ * then the rank with most free slabs; then the rest of the open slab, if the record may be cut;
+ * then cleaning; then waiting, up to the put time-out.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "kvobj/kv_priv.h"
 
 #define SKIP_WHEN_FULL 64u /* appends before a full rank is looked at again */
-#define URGENT_AFTER 400u /* rounds of waiting for another cleaner before evicting on our own */
+#define URGENT_AFTER 400u  /* rounds of waiting for another cleaner before evicting on our own */
 
 static bool is_usable(const struct mci_kv *kv, int rank)
 {
@@ -140,18 +140,18 @@ mcomm_err_t mci_kv_room_take(struct mci_kv *kv, int preferred, uint64_t min, uin
         mcomm_err_t err;
 
         if (first < 0)
-            return mci_err_set(MCOMM_ERR_PROC_FAILED,
-                               "no rank that stores objects lives any more");
+            return mci_err_set(MCOMM_ERR_PROC_FAILED, "no rank that stores objects lives any more");
         err = take_once(kv, first, min, max, is_fresh_only, w->rounds > URGENT_AFTER, rec, room);
         if (!is_not_now(err) || is_fresh_only)
             return err;
         if (w->rounds == 0)
             kv_count_up(&kv->stat.waits_space);
         if (mci_kv_wait_step(w) != MCOMM_SUCCESS)
-            return mci_err_set(MCOMM_ERR_NO_SPACE,
-                               "no room for %llu bytes after %d ms: the store holds %llu bytes, all "
-                               "under views or being written",
-                               (unsigned long long)min, w->timeout_ms,
-                               (unsigned long long)atomic_load(&kv->pool_nbytes));
+            return mci_err_set(
+                MCOMM_ERR_NO_SPACE,
+                "no room for %llu bytes after %d ms: the store holds %llu bytes, all "
+                "under views or being written",
+                (unsigned long long)min, w->timeout_ms,
+                (unsigned long long)atomic_load(&kv->pool_nbytes));
     }
 }

@@ -3,8 +3,8 @@
 /*
  * Slabs: FREE -> OPEN (holder) -> SEALED -> CLEANING (cleaner) -> FREE, one word, by
  * compare-and-swap. A header is written before the append that follows it in the same slab, so the
- * chain of records can always be walked, whoever died. The generation in a header tells it from bytes
- * of the slab's past.
+ * chain of records can always be walked, whoever died. The generation in a header tells it from
+ * bytes of the slab's past.
  */
 #include "config.h"
 
@@ -90,7 +90,8 @@ unsigned mci_kv_slab_free_count(struct mci_kv *kv, int rank)
     return count;
 }
 
-/* ---- the open slab of this process at a rank. lock: open[rank] -------------------------------------- */
+/* ---- the open slab of this process at a rank. lock: open[rank]
+ * -------------------------------------- */
 static void seal_own(struct mci_kv *kv, int rank, uint32_t slab)
 {
     const struct kv_part *part = &kv->parts[rank];
@@ -113,8 +114,8 @@ void mci_kv_slab_close(struct mci_kv *kv, int rank)
     if (!open->is_open)
         return;
     open->is_open = false;
-    (void)mci_kv_store(kv, rank,
-                       kv_count_at(part, open->slab) + offsetof(struct kv_count, used), open->pos);
+    (void)mci_kv_store(kv, rank, kv_count_at(part, open->slab) + offsetof(struct kv_count, used),
+                       open->pos);
     if (atomic_fetch_or(&kv->pending[part->slab_base + open->slab], KV_CLOSING) == 0)
         seal_own(kv, rank, open->slab);
 }
@@ -201,8 +202,8 @@ mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave)
 }
 
 /*
- * Map what comes next into this process by one call instead of a fault for each page; the first time
- * through a slab only.
+ * Map what comes next into this process by one call instead of a fault for each page; the first
+ * time through a slab only.
  */
 static void pages_touch(const struct kv_part *part, struct kv_open *open, uint64_t end)
 {
@@ -255,7 +256,8 @@ mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64
     return MCOMM_SUCCESS;
 }
 
-/* ---- pins: a count for each slab in this process's own META ------------------------------------------ */
+/* ---- pins: a count for each slab in this process's own META
+ * ------------------------------------------ */
 static uint64_t pin_at(const struct mci_kv *kv, int owner, int rank, uint32_t slab)
 {
     return kv->parts[owner].pins_at + 4 * (uint64_t)(kv->parts[rank].slab_base + slab);

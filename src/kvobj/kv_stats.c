@@ -17,8 +17,7 @@ static mcomm_err_t part_sum(struct mci_kv *kv, int rank, mcomm_kv_stats_t *stats
     size_t nbytes = sizeof(struct kv_count) * part->slab_count;
     struct kv_count *counts;
     uint64_t evictions;
-    mcomm_err_t err =
-        mci_kv_load(kv, rank, offsetof(struct kv_head, evictions), &evictions);
+    mcomm_err_t err = mci_kv_load(kv, rank, offsetof(struct kv_head, evictions), &evictions);
 
     if (err != MCOMM_SUCCESS)
         return err;

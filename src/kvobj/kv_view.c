@@ -2,8 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Views: the value where it lies. The slab is pinned in this process's own window before the entry
- * and the slab's state are looked at again, and a cleaner looks for pins after it has taken a slab: one
- * of the two sees the other. What cannot be seen in one piece here (another node, extents) is a copy.
+ * and the slab's state are looked at again, and a cleaner looks for pins after it has taken a slab:
+ * one of the two sees the other. What cannot be seen in one piece here (another node, extents) is a
+ * copy.
  */
 #include "config.h"
 

@@ -82,9 +82,9 @@ struct mci_peer {
     struct mci_list waiting; /* frames and operations queued until it is ready */
     struct mci_card *card;
     struct mci_doorbell *bell; /* of a shm peer, set by the shm rail when ready; else NULL */
-    void *p2p;   /* pt2pt's per-peer state (credits), freed through its own hook */
-    void *rma;   /* rma's */
-    void *fault; /* fault's */
+    void *p2p;                 /* pt2pt's per-peer state (credits), freed through its own hook */
+    void *rma;                 /* rma's */
+    void *fault;               /* fault's */
 };
 
 /* Rails and listeners up; makes this process's card. lock: none */
@@ -101,7 +101,7 @@ struct mci_peer *mci_peer_find(uint64_t proc_id); /* NULL if not known */
 void mci_peer_release(struct mci_peer *peer);
 const char *mci_peer_host(const struct mci_peer *peer);
 const char *mci_peer_rail_name(const struct mci_peer *peer); /* "none" unless ready */
-const char *mci_peer_reason(const struct mci_peer *peer); /* why it failed, "" */
+const char *mci_peer_reason(const struct mci_peer *peer);    /* why it failed, "" */
 /* Begin to connect, so that its death is noticed. Does not block. Failed peers: no effect. */
 void mci_peer_watch(struct mci_peer *peer);
 /* Sets state FAILED, completes all that is queued or under way with PROC_FAILED, tells the
@@ -224,8 +224,8 @@ mcomm_err_t mci_peer_cma_write(struct mci_peer *peer, const void *local, uint64_
 
 /*
  * The peer may be computing: have its monitor thread look at what came over shared memory. Costs a
- * system call here and a thread switch there; no effect on peers of other rails, whose monitor wakes by
- * itself.
+ * system call here and a thread switch there; no effect on peers of other rails, whose monitor
+ * wakes by itself.
  */
 void mci_peer_kick(struct mci_peer *peer);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * CPU quota of control groups, version 1 and 2. The tightest one on the way from the process's group
- * to the root counts. A container may show less of the tree than the path says: what is not there
- * is passed over.
+ * CPU quota of control groups, version 1 and 2. The tightest one on the way from the process's
+ * group to the root counts. A container may show less of the tree than the path says: what is not
+ * there is passed over.
  */
 #include "config.h"
 

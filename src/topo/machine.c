@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * A look at the machine through hwloc. It may give nothing (a broken HWLOC_XMLFILE, a hidden /sys) or
- * nonsense; then libnuma and sysconf() are asked, and whatever nobody knows stays unknown.
+ * A look at the machine through hwloc. It may give nothing (a broken HWLOC_XMLFILE, a hidden /sys)
+ * or nonsense; then libnuma and sysconf() are asked, and whatever nobody knows stays unknown.
  */
 #include "config.h"
 

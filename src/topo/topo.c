@@ -144,7 +144,8 @@ static void add_cpus(struct writer *out)
     int allowed = affinity(list, sizeof(list));
     long quota = own_quota();
 
-    add(out, "CPUs allowed:   %d (%s) of %ld online\n", allowed, list, sysconf(_SC_NPROCESSORS_ONLN));
+    add(out, "CPUs allowed:   %d (%s) of %ld online\n", allowed, list,
+        sysconf(_SC_NPROCESSORS_ONLN));
     if (quota > 0)
         add(out, "cgroup quota:   %ld.%03ld cores\n", quota / 1000, quota % 1000);
     else

@@ -11,7 +11,7 @@
 
 /* What a look at the machine gave; 0 or -1: unknown. */
 struct mci_topo_machine {
-    char source[96]; /* "hwloc 2.9.0" or why it gave nothing */
+    char source[96];        /* "hwloc 2.9.0" or why it gave nothing */
     size_t cache_nbytes[4]; /* by level; [0] unused */
     int cores, packages;
     int numa_nodes;

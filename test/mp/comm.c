@@ -129,7 +129,8 @@ static void test_node(int nodes)
         CHECK(desc.node >= 0 && desc.node <= last + 1);
         last = desc.node > last ? desc.node : last;
     }
-    OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm)); /* nobody leaves before all looked */
+    OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL,
+                      &comm)); /* nobody leaves before all looked */
 }
 
 static void test_many(int count, int held)
@@ -184,7 +185,8 @@ static void test_group(void)
     OK(mcomm_group_free(&world));
 }
 
-/* ---- threads that make communicators at the same time, each from a communicator of its own ----- */
+/* ---- threads that make communicators at the same time, each from a communicator of its own -----
+ */
 static void *dup_often(void *arg)
 {
     mcomm_comm_t parent = arg, comm;
@@ -233,7 +235,8 @@ static void test_threads(void)
         OK(mcomm_comm_free(&parents[i]));
 }
 
-/* ---- a caller's own allgather, here made of messages ------------------------------------------ */
+/* ---- a caller's own allgather, here made of messages ------------------------------------------
+ */
 static int gather_by_messages(const void *mine, void *all, size_t nbytes, void *arg)
 {
     mcomm_comm_t comm = arg;

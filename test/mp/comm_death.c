@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * A member is killed; the others make communicators. All of them get PROC_FAILED with its rank in
- * the text, also those that have nothing to do with it in the tree, and none has a new communicator.
- * The survivors then make one among themselves.
- * comm_death RANK fresh|talked|inside: before it ever spoke, after all talked, or between two dups.
+ * the text, also those that have nothing to do with it in the tree, and none has a new
+ * communicator. The survivors then make one among themselves. comm_death RANK fresh|talked|inside:
+ * before it ever spoke, after all talked, or between two dups.
  */
 #include "mp.h"
 

@@ -117,7 +117,8 @@ static size_t size_pick(uint64_t *state)
     }
 }
 
-/* ---- random, pressure ------------------------------------------------------------------------------ */
+/* ---- random, pressure
+ * ------------------------------------------------------------------------------ */
 /* What rank `owner` holds after `round`: all ranks can compute it. */
 static void planned(int owner, unsigned k, unsigned round, int *exists_p, uint64_t *version_p,
                     size_t *nbytes_p)
@@ -180,7 +181,8 @@ static void check_one(mcomm_kv_t kv, int owner, unsigned k, unsigned round, char
         return;
     OK(err);
     if (!exists)
-        MP_FAIL("object %llu was removed and is there in round %u", (unsigned long long)number, round);
+        MP_FAIL("object %llu was removed and is there in round %u", (unsigned long long)number,
+                round);
     CHECK_EQ(got, nbytes);
     value_check(buf, nbytes, number, version);
     if (is_tight)
@@ -263,7 +265,8 @@ static void mode_random(int is_tight)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- race -------------------------------------------------------------------------------------------- */
+/* ---- race
+ * -------------------------------------------------------------------------------------------- */
 static void race_run(mcomm_kv_t kv, uint64_t seed, unsigned steps, unsigned num_keys, char *buf)
 {
     uint64_t state = seed;
@@ -335,7 +338,8 @@ static void mode_race(void)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- modes --------------------------------------------------------------------------------------------- */
+/* ---- modes
+ * --------------------------------------------------------------------------------------------- */
 static void mode_modes(void)
 {
     mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)8 << 20);
@@ -398,7 +402,9 @@ static void mode_modes(void)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- args ------------------------------------------------------------------------------------------------ */
+/* ---- args
+ * ------------------------------------------------------------------------------------------------
+ */
 static void mode_args(void)
 {
     mcomm_kv_attr_t attr = MCOMM_KV_ATTR_DEFAULT;
@@ -471,7 +477,9 @@ static void mode_args(void)
     free(big);
 }
 
-/* ---- views ------------------------------------------------------------------------------------------------- */
+/* ---- views
+ * -------------------------------------------------------------------------------------------------
+ */
 static void mode_views(void)
 {
     mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)2 << 20);
@@ -504,7 +512,9 @@ static void mode_views(void)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- many ----------------------------------------------------------------------------------------------------- */
+/* ---- many
+ * -----------------------------------------------------------------------------------------------------
+ */
 static void mode_many(unsigned times)
 {
     mcomm_kv_t kvs[8];
@@ -531,7 +541,9 @@ static void mode_many(unsigned times)
     }
 }
 
-/* ---- death ---------------------------------------------------------------------------------------------------- */
+/* ---- death
+ * ----------------------------------------------------------------------------------------------------
+ */
 static void mode_death(unsigned after_us)
 {
     mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)2 << 20);
@@ -559,7 +571,9 @@ static void mode_death(unsigned after_us)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------- */
+/* ---- threads
+ * ---------------------------------------------------------------------------------------------------
+ */
 struct thread {
     pthread_t id;
     mcomm_kv_t kv;

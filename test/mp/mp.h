@@ -59,5 +59,4 @@ static inline void mp_init(void)
     OK(mcomm_comm_size(MCOMM_COMM_WORLD, &mp_size));
 }
 
-
 #endif

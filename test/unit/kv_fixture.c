@@ -44,8 +44,8 @@ static mcomm_err_t fake_flush(struct mci_kv *kv, int rank, enum kv_area area)
     return kv_is_dead(kv, rank) ? MCOMM_ERR_PROC_FAILED : MCOMM_SUCCESS;
 }
 
-static mcomm_err_t fake_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect, uint64_t want,
-                            uint64_t *seen_p)
+static mcomm_err_t fake_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect,
+                            uint64_t want, uint64_t *seen_p)
 {
     if (kv_is_dead(kv, rank))
         return MCOMM_ERR_PROC_FAILED;

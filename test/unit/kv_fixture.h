@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * A store of several ranks in plain shared memory, without communicators or windows: each rank has a
- * struct mci_kv of its own, as in a process of its own. Parts of other "nodes" are reached through a
- * remote table that copies. The memory survives fork(), so a rank may be a child that gets killed.
+ * A store of several ranks in plain shared memory, without communicators or windows: each rank has
+ * a struct mci_kv of its own, as in a process of its own. Parts of other "nodes" are reached
+ * through a remote table that copies. The memory survives fork(), so a rank may be a child that
+ * gets killed.
  */
 #ifndef TEST_UNIT_KV_FIXTURE_H
 #define TEST_UNIT_KV_FIXTURE_H

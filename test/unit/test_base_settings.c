@@ -25,13 +25,30 @@ static void sizes_are_read_with_units(void **state)
         const char *text;
         size_t value;
     } good[] = {
-        {"0", 0},           {"65536", 65536},     {"64k", 65536},           {"64 KiB", 65536},
-        {"2M", 2097152},    {"1.5G", 1610612736}, {"0.5k", 512},            {" 7 ", 7},
-        {"1tib", 1ul << 40}, {"1.k", 1024},        {"9223372036854775807", PTRDIFF_MAX},
+        {"0", 0},
+        {"65536", 65536},
+        {"64k", 65536},
+        {"64 KiB", 65536},
+        {"2M", 2097152},
+        {"1.5G", 1610612736},
+        {"0.5k", 512},
+        {" 7 ", 7},
+        {"1tib", 1ul << 40},
+        {"1.k", 1024},
+        {"9223372036854775807", PTRDIFF_MAX},
     };
-    static const char *const bad[] = {"",     "-1",  "k",    "1x",   "1..5k", "0x10",
-                                      "1e3", "9223372036854775808", "99999999999999999999",
-                                      "9000000000G", "1 2",  "1kk"};
+    static const char *const bad[] = {"",
+                                      "-1",
+                                      "k",
+                                      "1x",
+                                      "1..5k",
+                                      "0x10",
+                                      "1e3",
+                                      "9223372036854775808",
+                                      "99999999999999999999",
+                                      "9000000000G",
+                                      "1 2",
+                                      "1kk"};
     size_t value;
 
     (void)state;
@@ -156,7 +173,8 @@ static void info_refuses_bad_keys_and_values(void **state)
 
 static void list_is_complete_and_every_default_is_readable(void **state)
 {
-    mcomm_setting_t setting = {.struct_size = sizeof(setting)}, other = {.struct_size = sizeof(other)};
+    mcomm_setting_t setting = {.struct_size = sizeof(setting)},
+                    other = {.struct_size = sizeof(other)};
 
     (void)state;
     assert_true(mcomm_setting_count() > 10);

@@ -80,7 +80,8 @@ static void assert_members(mcomm_group_t handle, const int *list, int size)
         assert_ptr_equal(group->peers[i], peers[list[i]]);
 }
 
-/* ---- groups ----------------------------------------------------------------------------------- */
+/* ---- groups -----------------------------------------------------------------------------------
+ */
 static int shuffle(unsigned *seed, int *list)
 {
     for (int i = 0; i < NUM_PEERS; i++)
@@ -186,7 +187,8 @@ static void group_incl_excl_and_compare(void **state)
     mcomm_group_free(&turned);
 }
 
-/* ---- requests: the test plays the module ------------------------------------------------------ */
+/* ---- requests: the test plays the module ------------------------------------------------------
+ */
 struct fake {
     struct mci_request base;
     bool is_cancellable;
@@ -461,7 +463,8 @@ static void list_with_a_bad_handle_is_refused_as_a_whole(void **state)
     assert_null(requests[0]);
 }
 
-/* ---- wrong handles ------------------------------------------------------------------------------ */
+/* ---- wrong handles ------------------------------------------------------------------------------
+ */
 static void every_wrong_handle_is_named(void **state)
 {
     mcomm_comm_t freed = MCOMM_COMM_NULL, world = MCOMM_COMM_WORLD;

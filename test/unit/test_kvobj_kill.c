@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Writers killed at any instruction: a child that is rank 1 puts, replaces, removes and evicts in shared
- * memory until it is killed; rank 0 must find every object whole, old or new, and be able to go on. A
- * slow reader against eviction and refill: no byte of another object.
+ * Writers killed at any instruction: a child that is rank 1 puts, replaces, removes and evicts in
+ * shared memory until it is killed; rank 0 must find every object whole, old or new, and be able to
+ * go on. A slow reader against eviction and refill: no byte of another object.
  */
 #include "config.h"
 

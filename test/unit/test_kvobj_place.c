@@ -23,8 +23,8 @@ static void slices_count(const struct mci_kv *kv, double *share)
 
 static void homes_are_balanced_by_weight(void **state)
 {
-    static const size_t mib[][FIXTURE_RANKS] = {
-        {64, 64}, {64, 64, 64}, {64, 64, 64, 64}, {64, 128}, {64, 0, 192}, {8, 8, 8, 8, 8, 8, 8}};
+    static const size_t mib[][FIXTURE_RANKS] = {{64, 64},  {64, 64, 64}, {64, 64, 64, 64},
+                                                {64, 128}, {64, 0, 192}, {8, 8, 8, 8, 8, 8, 8}};
     static const int sizes[] = {2, 3, 4, 2, 3, 7};
 
     (void)state;

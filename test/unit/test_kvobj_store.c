@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Whole stores in plain memory: random operations of several ranks against a table, with and without
- * pressure, mapped and remote parts; values in extents; views; slabs of the dead.
+ * Whole stores in plain memory: random operations of several ranks against a table, with and
+ * without pressure, mapped and remote parts; values in extents; views; slabs of the dead.
  */
 #include "config.h"
 
