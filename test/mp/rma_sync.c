@@ -7,6 +7,7 @@
  */
 #include "mp.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -297,6 +298,35 @@ static void test_death(const char *kind)
 }
 
 /* ---- a target that stops: the call times out, and its buffers are the caller's again ---- */
+/* A signal stops the threads of a process one by one. */
+static int is_stopped(pid_t pid)
+{
+    char path[300], line[512];
+    struct dirent *entry;
+    int stopped = 1;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    dir = opendir(path);
+    CHECK(dir != NULL);
+    while ((entry = readdir(dir)) != NULL) {
+        FILE *file;
+        const char *state;
+
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid, entry->d_name);
+        file = fopen(path, "r");
+        if (file == NULL)
+            continue;
+        state = fgets(line, sizeof(line), file) != NULL ? strrchr(line, ')') : NULL;
+        stopped &= state != NULL && state[2] == 'T';
+        fclose(file);
+    }
+    closedir(dir);
+    return stopped;
+}
+
 static void test_stopped(const char *kind)
 {
     mcomm_comm_t comm;
@@ -321,6 +351,8 @@ static void test_stopped(const char *kind)
         memset(into, 7, BLOCK);
         OK(mcomm_comm_set_timeout(comm, 200));
         CHECK(kill((pid_t)pid, SIGSTOP) == 0);
+        while (!is_stopped((pid_t)pid))
+            ;
         OK(mcomm_get(into, BLOCK, 1, 0, w));
         OK(mcomm_put(data, BLOCK, 1, 0, w));
         EXPECT(MCOMM_ERR_TIMEOUT, mcomm_flush(1, w));
