@@ -64,8 +64,7 @@ static mcomm_err_t not_found(mcomm_err_t err, size_t key_nbytes)
                : err;
 }
 
-/* ---- open, close
- * ---------------------------------------------------------------------------------- */
+/* ---- open, close ---- */
 mcomm_err_t mcomm_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, mcomm_kv_t *kv_p)
 {
     mcomm_kv_attr_t a = MCOMM_KV_ATTR_DEFAULT;
@@ -114,8 +113,7 @@ mcomm_err_t mcomm_kv_close(mcomm_kv_t *kv_p)
     return MCOMM_SUCCESS;
 }
 
-/* ---- single objects
- * -------------------------------------------------------------------------------- */
+/* ---- single objects ---- */
 struct put_how {
     unsigned mode;
     int preferred;
@@ -301,8 +299,7 @@ mcomm_err_t mcomm_kv_release(mcomm_kv_t kv_handle, mcomm_kv_view_t *view_p)
     return err;
 }
 
-/* ---- batches
- * ----------------------------------------------------------------------------------------- */
+/* ---- batches ---- */
 /* The whole list is checked before anything is done; the first bad entry is named. */
 static mcomm_err_t items_check(const mcomm_kv_item_t *items, size_t count, bool has_values)
 {

@@ -112,8 +112,7 @@ static mcomm_err_t victim_take(struct mci_kv *kv, int rank, struct victim *v)
     return err;
 }
 
-/* ---- eviction
- * ------------------------------------------------------------------------------------- */
+/* ---- eviction ---- */
 mcomm_err_t mci_kv_evict(struct mci_kv *kv, const struct kv_spot *spot)
 {
     struct kv_head *head = (void *)kv->parts[kv->rank].area[KV_META];
@@ -132,8 +131,7 @@ mcomm_err_t mci_kv_evict(struct mci_kv *kv, const struct kv_spot *spot)
     return err;
 }
 
-/* ---- moving
- * ---------------------------------------------------------------------------------------- */
+/* ---- moving ---- */
 /* A copy of a record, bytes at src, in the open slab. Give it up or publish it, then room_done. */
 static bool record_move(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
                         const char *src, struct kv_rec *rec, struct kv_room *room)
@@ -262,8 +260,7 @@ static void extent_clean(struct mci_kv *kv, int rank, struct victim *v, const st
     mci_kv_object_free(&owner);
 }
 
-/* ---- a slab
- * ------------------------------------------------------------------------------------------ */
+/* ---- a slab ---- */
 static mcomm_err_t slab_clean(struct mci_kv *kv, int rank, struct victim *v)
 {
     const struct kv_part *part = &kv->parts[rank];

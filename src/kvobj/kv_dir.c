@@ -183,8 +183,7 @@ void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t ti
                            tick);
 }
 
-/* ---- insertion
- * ------------------------------------------------------------------------------------ */
+/* ---- insertion ---- */
 static mcomm_err_t bucket_lock(struct mci_kv *kv, int home, uint64_t bucket, struct kv_waiter *w)
 {
     uint64_t at = FIELD_AT(&kv->parts[home], bucket, lock, 0), mine = (uint64_t)kv->rank + 1;
@@ -199,6 +198,8 @@ static mcomm_err_t bucket_lock(struct mci_kv *kv, int home, uint64_t bucket, str
             seen != 0 && seen <= (uint64_t)kv->size && kv_is_dead(kv, (int)seen - 1) ? seen : 0;
         if (expect != 0)
             continue;
+        if (kv_is_dead(kv, home)) /* mapped, but an unlock from another node will never arrive */
+            return MCOMM_ERR_PROC_FAILED;
         if (mci_kv_wait_step(w) != MCOMM_SUCCESS)
             return mci_err_set(MCOMM_ERR_TIMEOUT,
                                "rank %d holds a lock of the directory at rank %d since %d ms",

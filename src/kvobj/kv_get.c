@@ -63,7 +63,7 @@ static mcomm_err_t lookup_at(struct mci_kv *kv, const struct kv_key *key,
         read_err = key_compare(kv, obj, key, &is_equal);
     if (KV_UNLIKELY(read_err != MCOMM_SUCCESS && read_err != MCOMM_ERR_NOT_FOUND))
         return read_err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_NOT_FOUND : read_err;
-    atomic_thread_fence(memory_order_acquire);
+    kv_fence_acquire();
     err = mci_kv_dir_reload(kv, spot, &loc);
     if (KV_UNLIKELY(err != MCOMM_SUCCESS || loc != spot->loc))
         return MCOMM_ERR_TRY_AGAIN;

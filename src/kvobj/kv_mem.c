@@ -18,14 +18,6 @@
 #define STREAM_FROM (256u << 10)    /* into the log */
 #define STREAM_READ_FROM (4u << 20) /* into a reader's buffer */
 
-#if defined(__SANITIZE_THREAD__)
-#define KV_IS_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define KV_IS_TSAN 1
-#endif
-#endif
-
 static inline _Atomic uint64_t *word_of(const struct mci_kv *kv, int rank, uint64_t at)
 {
     char *base = kv->parts[rank].area[KV_META];
@@ -236,7 +228,8 @@ void mci_kv_copy_racy(void *dst, const void *src, size_t nbytes)
         return;
     }
 #endif
-    memcpy(dst, src, nbytes);
+    if (nbytes > 0)
+        memcpy(dst, src, nbytes);
 }
 
 bool mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)

@@ -56,8 +56,7 @@ const struct mci_core_module mci_kv_module = {
     .stop = module_stop,
 };
 
-/* ---- opening
- * --------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 static mcomm_err_t facts_check(const struct kv_facts *facts, int size, const char *name)
 {
     uint64_t capacity = 0;

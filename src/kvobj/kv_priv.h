@@ -44,7 +44,7 @@
 #define KV_LIKELY(x) __builtin_expect(!!(x), 1)
 #define KV_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* ---- the directory word `loc`: version 16 | rank 12 | place 36 ------------------------------- */
+/* ---- the directory word `loc`: version 16 | rank 12 | place 36 ---- */
 /* place: 0 nothing, 1 claimed by rank for a new key, else 2 + offset in the rank's DATA / 64 */
 #define KV_PLACE_BITS 36u
 #define KV_PLACE_MASK ((UINT64_C(1) << KV_PLACE_BITS) - 1)
@@ -260,8 +260,23 @@ static inline void kv_count_up(_Atomic uint64_t *counter)
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* ---- kv_place.c: layout and homes --------------------------------------------------------------
- */
+/* Fences; the thread sanitizer does not know any, and needs none for its own purposes. */
+#if defined(__SANITIZE_THREAD__)
+#define KV_IS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KV_IS_TSAN 1
+#endif
+#endif
+#if defined(KV_IS_TSAN)
+#define kv_fence_acquire() atomic_signal_fence(memory_order_acquire)
+#define kv_fence_full() atomic_signal_fence(memory_order_seq_cst)
+#else
+#define kv_fence_acquire() atomic_thread_fence(memory_order_acquire)
+#define kv_fence_full() atomic_thread_fence(memory_order_seq_cst)
+#endif
+
+/* ---- kv_place.c: layout and homes ---- */
 /* A store of size ranks seen from rank, not yet attached to memory. NULL: no memory. */
 struct mci_kv *mci_kv_new(int rank, int size, const struct kv_facts *facts);
 void mci_kv_delete(struct mci_kv *kv);
@@ -348,8 +363,7 @@ void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t ti
 mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t place,
                               uint64_t hint, struct kv_waiter *w);
 
-/* ---- kv_record.c
- * --------------------------------------------------------------------------------- */
+/* ---- kv_record.c ---- */
 struct kv_object { /* the head record of an object, or an extent's */
     struct kv_rec rec;
     int rank;
@@ -378,8 +392,7 @@ static inline uint32_t kv_slab_of(const struct kv_part *part, uint64_t at)
     return (uint32_t)(at >> part->slab_shift);
 }
 
-/* ---- kv_slab.c
- * ----------------------------------------------------------------------------------- */
+/* ---- kv_slab.c ---- */
 struct kv_room { /* a record being written; keeps its slab from being sealed */
     int rank;
     uint32_t slab;
@@ -413,8 +426,7 @@ void mci_kv_room_done(struct mci_kv *kv, const struct kv_room *room); /* publish
 bool mci_kv_slab_is_pinned(struct mci_kv *kv, int rank, uint32_t slab);
 void mci_kv_slab_pin(struct mci_kv *kv, int rank, uint32_t slab, int delta); /* a pin of our own */
 
-/* ---- kv_clean.c
- * ---------------------------------------------------------------------------------- */
+/* ---- kv_clean.c ---- */
 /*
  * Make room for need bytes in the open slab of rank. TRY_AGAIN: somebody else is at it; NO_SPACE:
  * nothing can be cleaned now. lock: open[rank]
@@ -423,15 +435,13 @@ mcomm_err_t mci_kv_clean(struct mci_kv *kv, int rank, uint64_t need, bool is_urg
 /* The object at spot leaves. TRY_AGAIN: it had changed. */
 mcomm_err_t mci_kv_evict(struct mci_kv *kv, const struct kv_spot *spot);
 
-/* ---- kv_room.c: which rank, and what to do when all are full
- * ---------------------------------------- */
+/* ---- kv_room.c: which rank, and what to do when all are full ---- */
 /* As mci_kv_slab_append(), anywhere; waits. is_fresh_only: TRY_AGAIN rather than clean or wait. */
 mcomm_err_t mci_kv_room_take(struct mci_kv *kv, int preferred, uint64_t min, uint64_t max,
                              bool is_fresh_only, struct kv_rec *rec, struct kv_waiter *w,
                              struct kv_room *room);
 
-/* ---- the operations. lock: none
- * ---------------------------------------------------------------------- */
+/* ---- the operations. lock: none ---- */
 mcomm_err_t mci_kv_put(struct mci_kv *kv, const struct kv_key *key, const void *value,
                        size_t nbytes, unsigned mode, int preferred);
 enum kv_want {
@@ -463,8 +473,7 @@ mcomm_err_t mci_kv_each(struct mci_kv *kv, mcomm_kv_item_t *items, size_t count,
                         const void *arg);
 mcomm_err_t mci_kv_get_stats(struct mci_kv *kv, mcomm_kv_stats_t *stats);
 
-/* ---- kv_open.c
- * ----------------------------------------------------------------------------------------- */
+/* ---- kv_open.c ---- */
 mcomm_err_t mci_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, struct mci_kv **kv_p);
 void mci_kv_close(struct mci_kv *kv);
 

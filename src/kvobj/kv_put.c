@@ -88,8 +88,7 @@ static mcomm_err_t record_write(struct mci_kv *kv, struct writing *wr, const str
     return MCOMM_SUCCESS;
 }
 
-/* ---- values in extents
- * ---------------------------------------------------------------------------- */
+/* ---- values in extents ---- */
 static mcomm_err_t extent_list_grow(struct writing *wr)
 {
     uint32_t max = wr->extent_max == 0 ? 16 : wr->extent_max * 2;
@@ -200,8 +199,7 @@ static mcomm_err_t value_write(struct mci_kv *kv, struct writing *wr, const stru
     return err;
 }
 
-/* ---- publication
- * ------------------------------------------------------------------------------------ */
+/* ---- publication ---- */
 /* TRY_AGAIN: the entry changed meanwhile. place 0: removal */
 static mcomm_err_t replace(struct mci_kv *kv, const struct kv_spot *spot, uint64_t place,
                            uint64_t hint)

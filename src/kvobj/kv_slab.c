@@ -21,7 +21,7 @@ bool mci_kv_slab_is_gen(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen
 {
     uint64_t word;
 
-    atomic_thread_fence(memory_order_acquire);
+    kv_fence_acquire();
     return mci_kv_load(kv, rank, kv_word_at(&kv->parts[rank], slab), &word) == MCOMM_SUCCESS &&
            kv_word_gen(word) == gen;
 }
@@ -90,8 +90,7 @@ unsigned mci_kv_slab_free_count(struct mci_kv *kv, int rank)
     return count;
 }
 
-/* ---- the open slab of this process at a rank. lock: open[rank]
- * -------------------------------------- */
+/* ---- the open slab of this process at a rank. lock: open[rank] ---- */
 static void seal_own(struct mci_kv *kv, int rank, uint32_t slab)
 {
     const struct kv_part *part = &kv->parts[rank];
@@ -256,8 +255,7 @@ mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64
     return MCOMM_SUCCESS;
 }
 
-/* ---- pins: a count for each slab in this process's own META
- * ------------------------------------------ */
+/* ---- pins: a count for each slab in this process's own META ---- */
 static uint64_t pin_at(const struct mci_kv *kv, int owner, int rank, uint32_t slab)
 {
     return kv->parts[owner].pins_at + 4 * (uint64_t)(kv->parts[rank].slab_base + slab);

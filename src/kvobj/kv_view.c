@@ -50,7 +50,7 @@ static mcomm_err_t view_pin(struct mci_kv *kv, const struct kv_spot *spot,
     uint64_t loc, word;
 
     mci_kv_slab_pin(kv, obj->rank, obj->slab, 1);
-    atomic_thread_fence(memory_order_seq_cst);
+    kv_fence_full();
     if (mci_kv_load(kv, obj->rank, kv_word_at(part, obj->slab), &word) == MCOMM_SUCCESS &&
         kv_word_gen(word) == rec->gen && kv_word_state(word) != KV_SLAB_CLEANING &&
         mci_kv_dir_reload(kv, spot, &loc) == MCOMM_SUCCESS && loc == spot->loc) {

@@ -11,6 +11,7 @@
  *   many      stores opened and closed many times, several at once, over self
  *   death     the last rank dies while it puts; the others go on
  *   threads   four threads a rank
+ *   large     a value of more than 2 GiB, in extents over all ranks
  * A value says its key, version and size; every byte follows from these.
  */
 #include "mp.h"
@@ -117,8 +118,7 @@ static size_t size_pick(uint64_t *state)
     }
 }
 
-/* ---- random, pressure
- * ------------------------------------------------------------------------------ */
+/* ---- random, pressure ---- */
 /* What rank `owner` holds after `round`: all ranks can compute it. */
 static void planned(int owner, unsigned k, unsigned round, int *exists_p, uint64_t *version_p,
                     size_t *nbytes_p)
@@ -265,8 +265,7 @@ static void mode_random(int is_tight)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- race
- * -------------------------------------------------------------------------------------------- */
+/* ---- race ---- */
 static void race_run(mcomm_kv_t kv, uint64_t seed, unsigned steps, unsigned num_keys, char *buf)
 {
     uint64_t state = seed;
@@ -338,8 +337,7 @@ static void mode_race(void)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- modes
- * --------------------------------------------------------------------------------------------- */
+/* ---- modes ---- */
 static void mode_modes(void)
 {
     mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)8 << 20);
@@ -402,9 +400,7 @@ static void mode_modes(void)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- args
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- args ---- */
 static void mode_args(void)
 {
     mcomm_kv_attr_t attr = MCOMM_KV_ATTR_DEFAULT;
@@ -477,9 +473,7 @@ static void mode_args(void)
     free(big);
 }
 
-/* ---- views
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- views ---- */
 static void mode_views(void)
 {
     mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)2 << 20);
@@ -512,9 +506,7 @@ static void mode_views(void)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- many
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- many ---- */
 static void mode_many(unsigned times)
 {
     mcomm_kv_t kvs[8];
@@ -541,9 +533,7 @@ static void mode_many(unsigned times)
     }
 }
 
-/* ---- death
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- death ---- */
 static void mode_death(unsigned after_us)
 {
     mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)2 << 20);
@@ -571,9 +561,37 @@ static void mode_death(unsigned after_us)
     OK(mcomm_kv_close(&kv));
 }
 
-/* ---- threads
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- large ---- */
+static void mode_large(void)
+{
+    size_t nbytes = ((size_t)2 << 30) + 4097, got = 0;
+    mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, nbytes / (size_t)mp_size + ((size_t)64 << 20));
+    uint64_t *words;
+
+    if (mp_rank == 0) {
+        words = malloc(nbytes + 8);
+        CHECK(words != NULL);
+        for (size_t i = 0; i <= nbytes / 8; i++)
+            words[i] = mix(i);
+        OK(mcomm_kv_put(kv, "large", 5, words, nbytes, NULL));
+        free(words);
+    }
+    OK(mcomm_barrier(MCOMM_COMM_WORLD));
+    if (mp_rank == mp_size - 1) {
+        words = calloc(1, nbytes + 8);
+        CHECK(words != NULL);
+        OK(mcomm_kv_get_into(kv, "large", 5, words, nbytes, &got));
+        CHECK_EQ(got, nbytes);
+        for (size_t i = 0; i < nbytes / 8; i++)
+            if (words[i] != mix(i))
+                MP_FAIL("wrong word at %zu", i * 8);
+        free(words);
+    }
+    OK(mcomm_barrier(MCOMM_COMM_WORLD));
+    OK(mcomm_kv_close(&kv));
+}
+
+/* ---- threads ---- */
 struct thread {
     pthread_t id;
     mcomm_kv_t kv;
@@ -632,6 +650,8 @@ int main(int argc, char **argv)
         mode_death(number);
     else if (strcmp(mode, "threads") == 0)
         mode_threads();
+    else if (strcmp(mode, "large") == 0)
+        mode_large();
     else
         MP_FAIL("no such mode: %s", mode);
     OK(mcomm_finalize());
