@@ -25,8 +25,7 @@ struct victim {
     uint64_t budget; /* bytes that may still move */
 };
 
-/* ---- choice -------------------------------------------------------------------------------------
- */
+/* ---- choice ---- */
 static mcomm_err_t counts_load(struct mci_kv *kv, int rank, struct kv_count **counts_p)
 {
     const struct kv_part *part = &kv->parts[rank];

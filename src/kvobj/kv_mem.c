@@ -171,8 +171,7 @@ mcomm_err_t mci_kv_write(struct mci_kv *kv, int rank, enum kv_area area, uint64_
     return remote_end(kv, rank, err);
 }
 
-/* ---- copies -------------------------------------------------------------------------------------
- */
+/* ---- copies ---- */
 #if defined(__x86_64__)
 /* Non-temporal stores: for places that are in no cache and will not soon be read by this core. */
 __attribute__((target("avx2"))) static void stream_avx2(char *dst, const char *src, size_t nbytes)

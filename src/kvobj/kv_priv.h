@@ -92,8 +92,7 @@ struct kv_bucket {
 };
 _Static_assert(sizeof(struct kv_bucket) == 384, "shared layout");
 
-/* ---- slabs ------------------------------------------------------------------------------------
- */
+/* ---- slabs ---- */
 /* Word: state 3 | holder's rank 13 | generation 48. Zeroed memory is a free slab. */
 enum kv_slab_state {
     KV_SLAB_FREE = 0,
@@ -134,8 +133,7 @@ struct kv_head {           /* of META */
     uint64_t spare2[7];
 };
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records ---- */
 enum kv_kind {
     KV_INLINE = 1, /* head, key, value */
     KV_SPREAD,     /* head, key, list of extents */
@@ -174,8 +172,7 @@ static inline uint64_t kv_body_at(enum kv_kind kind, uint64_t key_nbytes, uint64
     return kind == KV_INLINE && value_nbytes >= 1024 ? kv_round(end) : (end + 7) & ~UINT64_C(7);
 }
 
-/* ---- one process's view of a store ------------------------------------------------------------
- */
+/* ---- one process's view of a store ---- */
 enum kv_area { KV_DATA = 0, KV_META = 1 };
 
 struct kv_facts { /* what each rank tells at open */
@@ -286,8 +283,7 @@ static inline int kv_home(const struct mci_kv *kv, struct mci_hash128 hash)
     return atomic_load_explicit(&kv->homes[hash.hi % KV_SLICES], memory_order_relaxed);
 }
 
-/* ---- kv_mem.c: a word or bytes at (rank, area, offset), mapped or remote ------------------------
- */
+/* ---- kv_mem.c: a word or bytes at (rank, area, offset), mapped or remote ---- */
 mcomm_err_t mci_kv_load(struct mci_kv *kv, int rank, uint64_t at, uint64_t *value_p);
 mcomm_err_t mci_kv_store(struct mci_kv *kv, int rank, uint64_t at, uint64_t value);
 void mci_kv_clear(struct mci_kv *kv, int rank, uint64_t at); /* a word becomes 0, soon */
@@ -316,12 +312,10 @@ void mci_kv_copy_racy(void *dst, const void *src, size_t nbytes);
 bool mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes);
 void mci_kv_copy_in(void *dst, const void *src, size_t nbytes); /* large ones past the caches */
 
-/* ---- kv_rma.c ----------------------------------------------------------------------------------
- */
+/* ---- kv_rma.c ---- */
 extern const struct kv_remote_ops mci_kv_rma_ops;
 
-/* ---- kv_wait.c: the one place where the store waits ---------------------------------------------
- */
+/* ---- kv_wait.c: the one place where the store waits ---- */
 struct kv_waiter {
     int64_t deadline_ns;
     int timeout_ms;
@@ -330,8 +324,7 @@ struct kv_waiter {
 void mci_kv_wait_begin(struct kv_waiter *w, int timeout_ms);
 mcomm_err_t mci_kv_wait_step(struct kv_waiter *w); /* MCOMM_ERR_TIMEOUT once the limit has passed */
 
-/* ---- kv_dir.c: the directory --------------------------------------------------------------------
- */
+/* ---- kv_dir.c: the directory ---- */
 struct kv_key {
     const void *ptr;
     size_t nbytes;
