@@ -295,11 +295,22 @@ static mcomm_err_t slab_clean(struct mci_kv *kv, int rank, struct victim *v)
     return MCOMM_SUCCESS;
 }
 
+/* Nothing in the slab lives: what is still counted went with the directory of a rank that died. */
+static void counts_clear(struct mci_kv *kv, int rank, uint32_t slab)
+{
+    uint64_t at = kv_count_at(&kv->parts[rank], slab);
+    struct kv_word_store stores[3] = {{at, 0}, {at + 8, 0}, {at + 16, 0}};
+
+    (void)mci_kv_store_words(kv, rank, stores, 3);
+}
+
 static mcomm_err_t victim_clean(struct mci_kv *kv, int rank, struct victim *v)
 {
     uint64_t gen = kv_word_gen(v->word);
     mcomm_err_t err = slab_clean(kv, rank, v);
 
+    if (err == MCOMM_SUCCESS && atomic_load_explicit(&kv->has_dead, memory_order_relaxed))
+        counts_clear(kv, rank, v->slab);
     (void)word_swap(kv, rank, v->slab, v->word,
                     err == MCOMM_SUCCESS ? kv_word(KV_SLAB_FREE, 0, gen + 1)
                                          : kv_word(KV_SLAB_SEALED, 0, gen));

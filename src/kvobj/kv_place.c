@@ -180,6 +180,7 @@ void mci_kv_rank_died(struct mci_kv *kv, int rank)
 {
     pthread_mutex_lock(&kv->death_lock);
     if (!atomic_exchange(&kv->parts[rank].is_dead, true)) {
+        atomic_store_explicit(&kv->has_dead, true, memory_order_relaxed);
         for (unsigned slice = 0; slice < KV_SLICES; slice++)
             if (kv->homes[slice] == rank)
                 atomic_store_explicit(&kv->homes[slice], slice_home(kv, slice),

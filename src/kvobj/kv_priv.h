@@ -242,6 +242,7 @@ struct mci_kv {
     _Atomic uint16_t homes[KV_SLICES]; /* KV_NO_HOME: no storage rank lives */
     _Atomic uint64_t pool_nbytes;      /* record bytes that all living ranks can hold */
     _Atomic int last_rank;             /* where a pure client appended last */
+    _Atomic bool has_dead;             /* some rank */
     pthread_mutex_t death_lock;
     struct kv_stat stat;
 };

@@ -373,6 +373,32 @@ static void objects_of_a_dead_rank_are_gone_and_the_rest_stays(void **state)
     kv_fixture_free(&f);
 }
 
+/* Objects whose entry was at the dead rank cannot be found; their room comes back all the same. */
+static void room_of_lost_objects_is_used_again(void **state)
+{
+    static const size_t capacity[] = {1u << 20, 1u << 20};
+    struct kv_fixture f;
+    mcomm_kv_stats_t stats;
+    uint64_t objects = 0;
+
+    (void)state;
+    kv_fixture_make(&f, 2, 1, capacity, 4000);
+    for (unsigned i = 0; i < 800; i++)
+        assert_int_equal(put(f.kv[0], i, i, 1000, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    mci_kv_rank_died(f.kv[0], 1);
+    for (unsigned i = 1000; i < 5000; i++)
+        assert_int_equal(put(f.kv[0], i, i, 1000, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    for (unsigned i = 0; i < 5000; i++) {
+        size_t nbytes;
+
+        objects += get(f.kv[0], i, &nbytes) == MCOMM_SUCCESS;
+    }
+    assert_int_equal(mci_kv_get_stats(f.kv[0], &stats), MCOMM_SUCCESS);
+    assert_int_equal(stats.objects, objects);
+    assert_true(objects > 600);
+    kv_fixture_free(&f);
+}
+
 /* A rank fills the store of another and dies: its open slab, its locks and its pins are void. */
 static void what_a_dead_client_held_is_void(void **state)
 {
@@ -416,6 +442,7 @@ int main(void)
         cmocka_unit_test(asking_for_existence_is_no_use),
         cmocka_unit_test(more_than_max_objects_evicts),
         cmocka_unit_test(objects_of_a_dead_rank_are_gone_and_the_rest_stays),
+        cmocka_unit_test(room_of_lost_objects_is_used_again),
         cmocka_unit_test(what_a_dead_client_held_is_void),
     };
 
