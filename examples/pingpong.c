@@ -39,7 +39,7 @@ static int play(int rank, unsigned char *buf, size_t nbytes)
 
 int main(void)
 {
-    unsigned char *buf = malloc(MAX_NBYTES);
+    static unsigned char buf[MAX_NBYTES];
     int rank, size, failed = 0;
 
     must(mcomm_init(NULL), "init");
@@ -55,7 +55,6 @@ int main(void)
             printf("%8zu bytes %10.2f us half a round trip, %s\n", nbytes,
                    (mcomm_wtime() - begin) / ROUNDS / 2 * 1e6, failed ? "WRONG" : "verified");
     }
-    free(buf);
     must(mcomm_finalize(), "finalize");
     return failed || size < 2;
 }

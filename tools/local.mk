@@ -25,11 +25,12 @@ lint-man:
 	$(top_srcdir)/tools/check-man $(top_srcdir)
 lint-analyzer: config.h
 	$(top_srcdir)/tools/check-analyzer $(top_srcdir) \
-		$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(MCOMM_CFLAGS) $(MCOMM_PKG_CFLAGS)
+		$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(MCOMM_CFLAGS) $(MCOMM_PKG_CFLAGS) \
+		-I$(top_srcdir)/tools
 lint-cppcheck: config.h
 	@if command -v cppcheck >/dev/null; then \
 	    cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
-	        --suppress=missingIncludeSystem --suppress=nullPointerArithmeticRedundantCheck --suppress=autoVariables --force -j2 \
+	        --suppress=missingIncludeSystem --suppress=nullPointerArithmeticRedundantCheck --suppress=autoVariables --suppress=legacyUninitvar --force -j2 \
 	        -DHAVE_CONFIG_H $(DEFAULT_INCLUDES) -I$(top_srcdir)/include -I$(top_srcdir)/src \
 	        $(top_srcdir)/src $(top_srcdir)/tools $(top_srcdir)/examples; \
 	else echo "cppcheck is not here: left out"; fi

@@ -121,7 +121,7 @@ static void check_pair(int peer, unsigned char *out, unsigned char *in, mcomm_wi
 static mcomm_err_t check_pairs(void)
 {
     mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
-    unsigned char *out = malloc(EXCHANGE_NBYTES), *in = malloc(EXCHANGE_NBYTES);
+    static unsigned char out[EXCHANGE_NBYTES], in[EXCHANGE_NBYTES];
     mcomm_win_t win;
     void *base;
     mcomm_err_t err;
@@ -137,8 +137,6 @@ static mcomm_err_t check_pairs(void)
                 check_pair((step - rank + size) % size, out, in, win);
         mcomm_win_free(&win);
     }
-    free(out);
-    free(in);
     return err;
 }
 
