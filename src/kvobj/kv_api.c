@@ -388,8 +388,11 @@ mcomm_err_t mcomm_kv_exists_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, 
 
     if (err != MCOMM_SUCCESS)
         return err;
-    err = mci_kv_each(kv, items, count, item_exists, NULL);
-    return err == MCOMM_ERR_NOT_FOUND ? MCOMM_SUCCESS : err;
+    (void)mci_kv_each(kv, items, count, item_exists, NULL);
+    for (size_t i = 0; i < count; i++) /* absence is an answer */
+        if (items[i].error != MCOMM_SUCCESS && items[i].error != MCOMM_ERR_NOT_FOUND)
+            return items[i].error;
+    return MCOMM_SUCCESS;
 }
 
 mcomm_err_t mcomm_kv_remove_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, size_t count)
