@@ -611,7 +611,10 @@ MCOMM_EXPORT mcomm_err_t mcomm_flush_local_all(mcomm_win_t win);
 /** flush_all, then a barrier of the window's communicator. Collective. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_fence(mcomm_win_t win);
 
-typedef enum mcomm_lock_type { MCOMM_LOCK_SHARED = 1, MCOMM_LOCK_EXCLUSIVE = 2 } mcomm_lock_type_t;
+typedef enum mcomm_lock_type {
+    MCOMM_LOCK_SHARED = 1,
+    MCOMM_LOCK_EXCLUSIVE = 2
+} mcomm_lock_type_t;
 /** Mutual exclusion among callers of lock on target's part; a dead holder's lock is released.
  * @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_lock(mcomm_lock_type_t type, int target, mcomm_win_t win);
@@ -630,7 +633,10 @@ MCOMM_EXPORT mcomm_err_t mcomm_win_complete(mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_win_wait(mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_win_test(mcomm_win_t win, int *done_p);
 
-typedef enum mcomm_signal_op { MCOMM_SIGNAL_SET = 1, MCOMM_SIGNAL_ADD = 2 } mcomm_signal_op_t;
+typedef enum mcomm_signal_op {
+    MCOMM_SIGNAL_SET = 1,
+    MCOMM_SIGNAL_ADD = 2
+} mcomm_signal_op_t;
 typedef enum mcomm_cmp {
     MCOMM_CMP_EQ = 1,
     MCOMM_CMP_NE,

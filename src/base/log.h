@@ -4,7 +4,13 @@
 #ifndef MCI_BASE_LOG_H
 #define MCI_BASE_LOG_H
 
-enum mci_log_level { MCI_LOG_ERROR = 0, MCI_LOG_WARN, MCI_LOG_INFO, MCI_LOG_DEBUG, MCI_LOG_TRACE };
+enum mci_log_level {
+    MCI_LOG_ERROR = 0,
+    MCI_LOG_WARN,
+    MCI_LOG_INFO,
+    MCI_LOG_DEBUG,
+    MCI_LOG_TRACE
+};
 
 extern int mci_log_max; /* lines above this level are not even formatted */
 void mci_log_set_level(const char *text);

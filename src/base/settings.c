@@ -20,7 +20,14 @@
 #include "base/mem.h"
 #include "base/settings_text.h"
 
-enum setting_kind { KIND_size, KIND_int, KIND_ms, KIND_bool, KIND_string, KIND_secret };
+enum setting_kind {
+    KIND_size,
+    KIND_int,
+    KIND_ms,
+    KIND_bool,
+    KIND_string,
+    KIND_secret
+};
 
 struct setting_row {
     const char *field, *type, *key, *default_value, *help;

@@ -53,7 +53,12 @@ struct coll_signature { /* on the wire */
     uint64_t count;
     int32_t what, dtype, op, root;
 };
-enum coll_what { COLL_BARRIER = 1, COLL_BCAST, COLL_ALLGATHER, COLL_ALLREDUCE };
+enum coll_what {
+    COLL_BARRIER = 1,
+    COLL_BCAST,
+    COLL_ALLGATHER,
+    COLL_ALLREDUCE
+};
 /* err: of this member's own arguments. lock: engine */
 mcomm_err_t mci_coll_check(struct mci_comm *comm, mcomm_err_t err,
                            const struct coll_signature *mine);

@@ -173,7 +173,10 @@ static inline uint64_t kv_body_at(enum kv_kind kind, uint64_t key_nbytes, uint64
 }
 
 /* ---- one process's view of a store ---- */
-enum kv_area { KV_DATA = 0, KV_META = 1 };
+enum kv_area {
+    KV_DATA = 0,
+    KV_META = 1
+};
 
 struct kv_facts { /* what each rank tells at open */
     uint64_t capacity;

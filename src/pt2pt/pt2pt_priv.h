@@ -41,11 +41,11 @@ struct mci_rts_wire {
 /* ---- match.c ----------------------------------------------------------------------------------
  */
 enum match_class { /* what a receive leaves open; bits */
-                   MATCH_EXACT = 0,
-                   MATCH_ANY_TAG = 1,
-                   MATCH_ANY_SOURCE = 2,
-                   MATCH_ANY_BOTH = 3,
-                   MATCH_CLASSES = 4
+    MATCH_EXACT = 0,
+    MATCH_ANY_TAG = 1,
+    MATCH_ANY_SOURCE = 2,
+    MATCH_ANY_BOTH = 3,
+    MATCH_CLASSES = 4
 };
 #define MATCH_FIRST_BITS 3u
 

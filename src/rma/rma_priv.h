@@ -23,7 +23,11 @@
                 */
 #define RMA_ACK_EVERY 16u
 
-enum rma_kind { RMA_ALLOCATED = 1, RMA_CREATED, RMA_DYNAMIC };
+enum rma_kind {
+    RMA_ALLOCATED = 1,
+    RMA_CREATED,
+    RMA_DYNAMIC
+};
 
 /* ---- on the wire ---- */
 /* What each member tells the others when a window is made. */
@@ -40,26 +44,26 @@ struct rma_part {
     uint32_t pad;
 };
 
-enum rma_flag {                       /* frame->flags */
-                RMA_F_ACK = 1,        /* tell the count of applied operations after this one */
-                RMA_F_OP = 2,         /* w2 is an operation's id, answered by itself; else w2 is the
-                                         origin's key */
-                RMA_F_SIGNAL_SET = 4, /* payload begins with struct rma_signal */
-                RMA_F_SIGNAL_ADD = 8,
-                RMA_F_LARGE = 16, /* payload ends with the size of a bulk operation to be opened */
-                RMA_F_SWAP = 32,  /* fetch: compare and swap; payload: compare, swap */
-                RMA_F_INOP = 64   /* reply: w0 is the id of the opened inbound operation */
+enum rma_flag {           /* frame->flags */
+    RMA_F_ACK = 1,        /* tell the count of applied operations after this one */
+    RMA_F_OP = 2,         /* w2 is an operation's id, answered by itself; else w2 is the
+                             origin's key */
+    RMA_F_SIGNAL_SET = 4, /* payload begins with struct rma_signal */
+    RMA_F_SIGNAL_ADD = 8,
+    RMA_F_LARGE = 16, /* payload ends with the size of a bulk operation to be opened */
+    RMA_F_SWAP = 32,  /* fetch: compare and swap; payload: compare, swap */
+    RMA_F_INOP = 64   /* reply: w0 is the id of the opened inbound operation */
 };
 
-enum rma_sync {                     /* frame->aux of MCI_AM_RMA_SYNC; w1: key, w2: as told */
-                RMA_SYNC_FLUSH = 1, /* w0: count wanted, w2: origin's key */
-                RMA_SYNC_POST,
-                RMA_SYNC_COMPLETE,
-                RMA_SYNC_LOCK, /* w0: type, w2: operation; answered by ACK: SUCCESS or TRY_AGAIN */
-                RMA_SYNC_UNLOCK,      /* w0: type, w2: operation */
-                RMA_SYNC_FREE_ASK,    /* w2: asker's key */
-                RMA_SYNC_FREE_ANSWER, /* the sender has no more operations of its own */
-                RMA_SYNC_ABANDON      /* w2: operation: close what it opened */
+enum rma_sync {         /* frame->aux of MCI_AM_RMA_SYNC; w1: key, w2: as told */
+    RMA_SYNC_FLUSH = 1, /* w0: count wanted, w2: origin's key */
+    RMA_SYNC_POST,
+    RMA_SYNC_COMPLETE,
+    RMA_SYNC_LOCK,        /* w0: type, w2: operation; answered by ACK: SUCCESS or TRY_AGAIN */
+    RMA_SYNC_UNLOCK,      /* w0: type, w2: operation */
+    RMA_SYNC_FREE_ASK,    /* w2: asker's key */
+    RMA_SYNC_FREE_ANSWER, /* the sender has no more operations of its own */
+    RMA_SYNC_ABANDON      /* w2: operation: close what it opened */
 };
 
 struct rma_signal {
@@ -111,7 +115,12 @@ struct rma_target {      /* 64 bytes a member */
     _Atomic bool is_busy; /* something is under way, or an error is to be told */
 };
 
-enum rma_op_kind { RMA_OP_PUT, RMA_OP_GET, RMA_OP_FETCH, RMA_OP_LOCK };
+enum rma_op_kind {
+    RMA_OP_PUT,
+    RMA_OP_GET,
+    RMA_OP_FETCH,
+    RMA_OP_LOCK
+};
 
 struct rma_req {
     struct mci_request head;

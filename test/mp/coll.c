@@ -269,7 +269,9 @@ static void test_huge(void)
 /* NaNs of many kinds: whatever comes out, it is the same everywhere. */
 static void test_same_bits(void)
 {
-    enum { COUNT = 50000 };
+    enum {
+        COUNT = 50000
+    };
     double *mine = malloc(COUNT * sizeof(double)), *sum = malloc(COUNT * sizeof(double));
     double *of_root = malloc(COUNT * sizeof(double));
     static const size_t sizes[] = {1, 5, 300, COUNT};

@@ -192,7 +192,9 @@ static void receives_can_be_cancelled(void)
 
 static void persistent_requests_start_again(void)
 {
-    enum { TIMES = 50 };
+    enum {
+        TIMES = 50
+    };
     size_t nbytes = 5000;
     mcomm_request_t reqs[3];
     mcomm_status_t st[3];
@@ -338,7 +340,9 @@ static void zero_bytes_and_large_tags(void)
 /* 10,000 receives, posted and matched in opposite orders, some of them open. */
 static void many_receives(void)
 {
-    enum { MANY = 10000 };
+    enum {
+        MANY = 10000
+    };
     mcomm_request_t *reqs = calloc(MANY, sizeof(*reqs));
     mcomm_status_t *st = calloc(MANY, sizeof(*st));
     int *values = calloc(MANY, sizeof(*values));

@@ -61,7 +61,9 @@ static void flood_is_bounded(void)
 /* Without credit every message waits at its sender. */
 static void isend_flood_is_bounded(void)
 {
-    enum { MANY = 70000 };
+    enum {
+        MANY = 70000
+    };
     size_t before, worst;
     mcomm_request_t *reqs;
     int *values;

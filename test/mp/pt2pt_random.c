@@ -210,7 +210,9 @@ static void round_exact(uint64_t seed)
 /* Any source, any tag: whatever comes, each sender's messages come in the order sent. */
 static void round_wild(uint64_t seed)
 {
-    enum { EACH = 300 };
+    enum {
+        EACH = 300
+    };
     uint64_t rng = seed + 77u * (uint64_t)mp_rank;
     size_t room = 40000;
     mcomm_comm_t comm;

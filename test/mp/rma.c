@@ -265,7 +265,10 @@ static void test_random(const char *kind, const char *seed)
 /* ---- many at once on the same words ---- */
 static void test_atomics(const char *kind)
 {
-    enum { TURNS = 300, WIDE = 3000 };
+    enum {
+        TURNS = 300,
+        WIDE = 3000
+    };
     uint64_t one = 1, old, sum = 0, *wide = malloc(WIDE * 8), *was = malloc(WIDE * 8);
     float half = 0.5f;
     uint16_t f16_one = 0x3c00;

@@ -56,7 +56,9 @@ static void put_word(int target, uint64_t disp, uint64_t word)
 /* ---- locks ---- */
 static void test_lock(const char *kind)
 {
-    enum { TURNS = 60 };
+    enum {
+        TURNS = 60
+    };
     uint64_t total = 0;
 
     window_make(kind, 64);
@@ -380,7 +382,9 @@ static void test_stopped(const char *kind)
 /* ---- completed means applied: the target looks right after the flush ---- */
 static void test_applied(const char *kind)
 {
-    enum { ROUNDS = 400 };
+    enum {
+        ROUNDS = 400
+    };
     size_t nbytes = 2400 * 1000 + 13;
     unsigned char *data = malloc(nbytes);
     int token = 0;
@@ -415,7 +419,10 @@ static void test_applied(const char *kind)
 /* ---- many ranges, and windows at the same address with other contents ---- */
 static void test_attach_many(void)
 {
-    enum { RANGES = 100000, STEP = 4096 };
+    enum {
+        RANGES = 100000,
+        STEP = 4096
+    };
     char *area = mmap(NULL, (size_t)RANGES * STEP, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     uint64_t *address = calloc((size_t)mp_size, 8), word, got = 0;
@@ -454,7 +461,10 @@ static void test_attach_many(void)
 
 static void test_again(const char *kind)
 {
-    enum { ROUNDS = 1000, WORDS = 512 };
+    enum {
+        ROUNDS = 1000,
+        WORDS = 512
+    };
     int next = (mp_rank + 1) % mp_size;
     uint64_t got[WORDS];
 

@@ -367,6 +367,9 @@ def exec_rank(path, command):
     os.environ["TMPDIR"] = state["tmpdir"]
     if state["nodes"] > 1:
         os.environ["MCOMM_NODE"] = "node%d" % (rank * state["nodes"] // state["np"])
+    if "PMI_FD" in os.environ:
+        # Hydra tells the survivors of a death by this signal, whose default is to end the process.
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     if state["keep_parent"]:
         stay_as_parent(state["folder"], rank)
     mprun_sandbox.enter_rank(state["sandbox"], rank, 0)

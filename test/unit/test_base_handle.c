@@ -52,7 +52,9 @@ static void garbage_is_refused_without_a_crash(void **state)
 
 static void many_handles_are_distinct_and_reused(void **state)
 {
-    enum { COUNT = 100000 };
+    enum {
+        COUNT = 100000
+    };
     void **handles = malloc(COUNT * sizeof(*handles));
     int *objects = malloc(COUNT * sizeof(*objects));
 
@@ -72,7 +74,10 @@ static void many_handles_are_distinct_and_reused(void **state)
 
 static void pool_objects_do_not_overlap(void **state)
 {
-    enum { COUNT = 1000, SIZE = 100 };
+    enum {
+        COUNT = 1000,
+        SIZE = 100
+    };
     unsigned char *objects[COUNT];
     struct mci_pool pool;
 

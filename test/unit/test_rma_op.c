@@ -76,7 +76,9 @@ static void bfloat16_rounds_to_nearest_even(void **state)
 /* Random bits, in all types and operations: the two kinds of kernels agree, at any alignment. */
 static void plain_and_atomic_kernels_agree(void **state)
 {
-    enum { COUNT = 37 };
+    enum {
+        COUNT = 37
+    };
     _Alignas(8) unsigned char mem[COUNT * 8], before[COUNT * 8], old[COUNT * 8 + 1];
     unsigned char left[COUNT * 8 + 1], right[COUNT * 8 + 1], out[COUNT * 8 + 1];
     unsigned tested = 0;

@@ -13,7 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum output { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_JSON };
+enum output {
+    OUTPUT_TABLE,
+    OUTPUT_CSV,
+    OUTPUT_JSON
+};
 
 struct arguments {
     const char *path;
