@@ -330,6 +330,9 @@ static mcomm_err_t segs_move(struct mci_win *win, const mcomm_rma_seg_t *segs, s
         return MCOMM_SUCCESS;
     if (segs == NULL)
         return mci_err_set(MCOMM_ERR_ARG, "segs is NULL, seg_count is %zu", seg_count);
+    err = mci_check_count("seg_count", seg_count, sizeof(*segs));
+    if (err != MCOMM_SUCCESS)
+        return err;
     err = segs_check(win, segs, seg_count, target, need);
     for (size_t i = 0; i < seg_count && err == MCOMM_SUCCESS;) {
         mcomm_rma_seg_t seg = segs[i++];

@@ -182,12 +182,14 @@ mcomm_err_t mci_rma_lock(struct mci_win *win, mcomm_lock_type_t type, int target
     path = mci_rma_path_get(win, target);
     if (path == NULL)
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the way to target %d", target);
-    if (path->held != 0)
-        return mci_err_set(MCOMM_ERR_RMA_SYNC, "this process holds a lock on target %d already",
-                           target);
+    if (path->held != 0 || path->is_locking)
+        return mci_err_set(MCOMM_ERR_RMA_SYNC,
+                           "this process holds, or waits for, a lock on target %d already", target);
+    path->is_locking = true; /* else a second thread that waits would be granted the same words */
     err = mci_rma_map_ctl(win, target, &ctl);
     if (err == MCOMM_SUCCESS)
         err = lock_wait(win, ctl, type, target);
+    path->is_locking = false;
     if (err == MCOMM_SUCCESS)
         path->held = (uint8_t)type;
     return err;

@@ -60,11 +60,15 @@ static mcomm_err_t all_told(struct mci_win *win, const int *ranks, int count, en
     return err;
 }
 
+/* After a death some have not told yet: what they tell later must not count for the next epoch. */
 static void consume(struct mci_win *win, const int *ranks, int count, enum rma_sync what)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         if (*counter(win, ranks[i], what) > 0)
             (*counter(win, ranks[i], what))--;
+        else if (what == RMA_SYNC_COMPLETE && !atomic_load(&win->targets[ranks[i]].is_dead))
+            win->origins[ranks[i]].late_completes++;
+    }
 }
 
 static mcomm_err_t wait_all_told(struct mci_win *win, const int *ranks, int count,

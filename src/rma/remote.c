@@ -24,14 +24,17 @@ mcomm_err_t mci_rma_sync_send(struct mci_peer *peer, enum rma_sync what, uint64_
     return mci_peer_send(peer, &frame, NULL, 0, NULL);
 }
 
-static mcomm_err_t ask_ack(struct mci_win *win, int target, struct rma_path *path)
+mcomm_err_t mci_rma_ask_ack(struct mci_win *win, int target, struct rma_path *path)
 {
     struct rma_target *t = &win->targets[target];
+    mcomm_err_t err;
 
-    if (path->asked == path->issued)
+    if (path->asked == path->issued || path->acked == path->issued)
         return MCOMM_SUCCESS;
-    path->asked = path->issued;
-    return mci_rma_sync_send(t->peer, RMA_SYNC_FLUSH, path->issued, t->key, win->key);
+    err = mci_rma_sync_send(t->peer, RMA_SYNC_FLUSH, path->issued, t->key, win->key);
+    if (err == MCOMM_SUCCESS) /* else the next one who waits asks again */
+        path->asked = path->issued;
+    return err;
 }
 
 /* Waits until no more than two marks are under way without acknowledgement. */
@@ -43,7 +46,7 @@ static mcomm_err_t make_room(struct mci_win *win, int target, struct rma_path *p
     path->since_mark += nbytes + 256;
     if (path->since_mark <= RMA_MARK_NBYTES && path->op_count < RMA_OPS_MAX)
         return MCOMM_SUCCESS;
-    err = ask_ack(win, target, path);
+    err = mci_rma_ask_ack(win, target, path);
     mci_rma_wait_begin(&w, path->peer, win->comm->timeout_ms);
     while (err == MCOMM_SUCCESS &&
            ((int32_t)(path->acked - path->mark) < 0 || path->op_count >= RMA_OPS_MAX))
@@ -326,6 +329,8 @@ static void on_ack(struct mci_peer *peer, const struct mci_frame *frame, const v
         return;
     if ((int32_t)(frame->w2 - path->acked) > 0 && (int32_t)(path->issued - frame->w2) >= 0)
         path->acked = frame->w2;
+    if (frame->aux == MCOMM_ERR_WIN) /* gone at the target: nothing more will be counted there */
+        path->acked = path->asked = path->issued;
     if (frame->aux != MCOMM_SUCCESS && path->err == MCOMM_SUCCESS)
         path->err = (mcomm_err_t)frame->aux;
     mci_wake_self();

@@ -89,6 +89,7 @@ struct rma_path { /* made on first use other than through the map */
     struct rma_ctl *ctl; /* NULL: by frames */
     bool is_probed, is_probing;
     bool has_cma;
+    bool is_locking; /* a thread of this process waits for a lock there */
     uint8_t held;    /* mcomm_lock_type_t that this process holds there, 0 */
     uint32_t issued; /* operations sent that are acknowledged by count */
     uint32_t acked;
@@ -154,6 +155,7 @@ struct rma_origin {
     bool has_asked_free, has_answered_free;
     mcomm_err_t err;           /* to be told with the next acknowledgement */
     uint32_t posts, completes; /* not yet consumed by start and wait */
+    uint32_t late_completes;   /* of epochs that a death ended before: not to be counted */
 };
 
 struct rma_serve { /* a bulk operation on this process's part for a remote origin */
@@ -235,6 +237,8 @@ mcomm_err_t mci_rma_remote_acc(struct mci_win *win, int target, struct rma_path 
 mcomm_err_t mci_rma_remote_fetch(struct mci_win *win, int target, struct rma_path *path,
                                  const void *buf, const void *swap, void *result,
                                  mcomm_datatype_t dtype, uint64_t offset, mcomm_op_t op);
+/* Ask for the count of what has been issued, unless that is known or on its way. */
+mcomm_err_t mci_rma_ask_ack(struct mci_win *win, int target, struct rma_path *path);
 mcomm_err_t mci_rma_sync_send(struct mci_peer *peer, enum rma_sync what, uint64_t w0, uint32_t w1,
                               uint32_t w2);
 void mci_rma_remote_start(void); /* registers ACK and REPLY */

@@ -42,7 +42,7 @@ static bool compares(uint64_t seen, mcomm_cmp_t cmp, uint64_t value)
 
 static bool is_satisfied(const struct waiting *waiting, uint64_t *seen_p)
 {
-    *seen_p = __atomic_load_n(waiting->word, __ATOMIC_ACQUIRE);
+    *seen_p = __atomic_load_n(waiting->word, __ATOMIC_SEQ_CST);
     return compares(*seen_p, waiting->cmp, waiting->value);
 }
 

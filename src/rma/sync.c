@@ -53,10 +53,8 @@ static mcomm_err_t target_flush(struct mci_win *win, int target, bool is_local)
     struct rma_waiter w;
     mcomm_err_t err = MCOMM_SUCCESS;
 
-    if (!is_local && path->asked != issued && path->acked != issued) {
-        path->asked = issued;
-        err = mci_rma_sync_send(t->peer, RMA_SYNC_FLUSH, issued, t->key, win->key);
-    }
+    if (!is_local)
+        err = mci_rma_ask_ack(win, target, path);
     mci_rma_wait_begin(&w, t->peer, win->comm->timeout_ms);
     while (err == MCOMM_SUCCESS &&
            (has_ops_before(path, seq) || (!is_local && (int32_t)(path->acked - issued) < 0)))
@@ -104,13 +102,8 @@ static mcomm_err_t flush_each(struct mci_win *win, bool is_local)
     atomic_thread_fence(memory_order_seq_cst);
     mci_engine_lock();
     for (int i = 0; i < win->size && !is_local; i++) {
-        struct rma_target *t = &win->targets[i];
-        struct rma_path *path = t->path;
-
-        if (path == NULL || path->asked == path->issued || path->acked == path->issued)
-            continue;
-        path->asked = path->issued;
-        mci_rma_sync_send(t->peer, RMA_SYNC_FLUSH, path->issued, t->key, win->key);
+        if (win->targets[i].path != NULL)
+            (void)mci_rma_ask_ack(win, i, win->targets[i].path); /* told when it is waited for */
     }
     for (int i = 0; i < win->size; i++) {
         if (!atomic_load_explicit(&win->targets[i].is_busy, memory_order_relaxed))
@@ -219,7 +212,10 @@ static void on_sync(struct mci_peer *peer, const struct mci_frame *frame, const 
         o->posts++;
         break;
     case RMA_SYNC_COMPLETE:
-        o->completes++;
+        if (o->late_completes > 0)
+            o->late_completes--;
+        else
+            o->completes++;
         break;
     case RMA_SYNC_LOCK:
         lock_answer(peer, frame->w2,

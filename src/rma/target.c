@@ -128,7 +128,8 @@ static struct mci_win *frame_win(struct mci_peer *peer, const struct mci_frame *
         return win;
     if (frame->flags & RMA_F_OP)
         answer_op(peer, frame->w2, MCOMM_ERR_WIN);
-    /* A counted one has its answer from the flush that follows it. */
+    else if (frame->flags & RMA_F_ACK) /* others: by the flush that follows them */
+        answer_count(peer, frame->w2, 0, MCOMM_ERR_WIN);
     return NULL;
 }
 

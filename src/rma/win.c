@@ -317,6 +317,14 @@ static mcomm_err_t path_map(struct mci_win *win, int target, struct rma_path *pa
         mci_log_debug("window part of rank %d is not mapped: %s", target, mcomm_err_text(err));
         return MCOMM_SUCCESS;
     }
+    if (part->ctl_offset > nbytes ||
+        (win->kind == RMA_ALLOCATED && part->nbytes > part->ctl_offset) ||
+        nbytes - part->ctl_offset < sizeof(struct rma_ctl) + (size_t)win->size * sizeof(uint32_t)) {
+        mci_log_warn("window part of rank %d has %zu bytes, too few for what it told", target,
+                     nbytes);
+        mci_region_unmap(region, nbytes);
+        return MCOMM_SUCCESS;
+    }
     path->region = region;
     path->region_nbytes = nbytes;
     path->ctl = (struct rma_ctl *)(void *)((char *)region + part->ctl_offset);

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -485,6 +486,18 @@ static void test_again(const char *kind)
 #define THREADS 4
 #define TURNS 150
 
+/* A process has one lock on a target at a time: its threads take turns, they never share it. */
+static void count_locked(void)
+{
+    mcomm_err_t err;
+
+    while ((err = mcomm_win_lock(MCOMM_LOCK_EXCLUSIVE, 0, win)) == MCOMM_ERR_RMA_SYNC)
+        sched_yield();
+    CHECK_EQ(err, MCOMM_SUCCESS);
+    put_word(0, 24, get_word(0, 24) + 1);
+    OK(mcomm_win_unlock(0, win));
+}
+
 static void *thread_main(void *arg)
 {
     uint64_t me = (uint64_t)(uintptr_t)arg, one = 1, old;
@@ -503,6 +516,8 @@ static void *thread_main(void *arg)
         OK(mcomm_flush(target, win));
         CHECK(memcmp(data, back, sizeof(data)) == 0);
         OK(mcomm_put_signal(NULL, 0, target, 0, 16, 1, MCOMM_SIGNAL_ADD, win));
+        if (i % 10 == 0)
+            count_locked();
     }
     return NULL;
 }
@@ -523,6 +538,8 @@ static void test_threads(const char *kind)
     OK(mcomm_allreduce(MCOMM_IN_PLACE, sums, 3, MCOMM_UINT64, MCOMM_SUM, MCOMM_COMM_WORLD));
     for (int i = 0; i < 3; i++)
         CHECK_EQ(sums[i], (uint64_t)mp_size * THREADS * TURNS);
+    if (mp_rank == 0)
+        CHECK_EQ(mine[3], (uint64_t)mp_size * THREADS * (TURNS / 10));
     OK(mcomm_win_fence(win));
     window_free(kind);
 }
