@@ -241,6 +241,22 @@ static void frames_arrive_through_the_smallest_ring(void **state)
     exchange_random(MCI_SHM_RING_MIN);
 }
 
+/* The sender, a lap further on, stored its flag over that of a payload not yet read. */
+static void flag_of_the_next_lap_says_that_all_came(void **state)
+{
+    struct mci_shm_conn *from;
+
+    (void)state;
+    pair_up(MCI_SHM_RING_MIN);
+    from = ends[0]->conn;
+    frame_send(0, 20000, true);
+    *(uint64_t *)(void *)from->tx_flags = MCI_SHM_RING_MIN;
+    poll_until_idle();
+    assert_false(mci_peer_is_failed(ends[1]));
+    assert_int_equal(got[1].done, 1);
+    pair_down();
+}
+
 static void frames_arrive_without_a_ring(void **state)
 {
     (void)state;
@@ -637,6 +653,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_any_size_arrive_in_order),
         cmocka_unit_test(frames_arrive_through_the_smallest_ring),
+        cmocka_unit_test(flag_of_the_next_lap_says_that_all_came),
         cmocka_unit_test(frames_arrive_without_a_ring),
         cmocka_unit_test(frames_arrive_when_memory_for_the_ring_runs_out),
         cmocka_unit_test(ring_positions_wrap_many_times),

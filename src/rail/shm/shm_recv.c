@@ -161,6 +161,19 @@ static inline void ring_consumed(struct mci_shm_conn *conn, size_t nbytes, bool 
         ring_ack(conn);
 }
 
+/* nbytes of the current payload have come; the mapping ends MCI_SHM_WRAP behind the ring. */
+static void ring_take(struct mci_shm_conn *conn, size_t nbytes)
+{
+    while (nbytes > 0) {
+        size_t n = nbytes < MCI_SHM_WRAP ? nbytes : MCI_SHM_WRAP;
+
+        place(conn, conn->rx_ring + (conn->rx_pos & conn->ring_mask), n);
+        conn->rx_left -= n;
+        ring_consumed(conn, n, conn->rx_left == 0);
+        nbytes -= n;
+    }
+}
+
 static int recv_pieces(struct mci_shm_conn *conn)
 {
     int pieces = 0;
@@ -181,13 +194,14 @@ static int recv_pieces(struct mci_shm_conn *conn)
             if ((int64_t)(end - conn->rx_pos) <= 0)
                 break;
         }
-        n = end - conn->rx_pos; /* a later payload may have overwritten the flag: all before came */
-        if (n > MCI_SHM_WRAP)
+        /*
+         * A later payload may have overwritten the flag, even one of the next lap where the unit
+         * was partly acknowledged: all before came.
+         */
+        n = end - conn->rx_pos;
+        if (n > conn->ring_mask + 1)
             return recv_broken(conn, "a ring flag", end);
-        n = n < conn->rx_left ? n : conn->rx_left;
-        place(conn, conn->rx_ring + at, n);
-        conn->rx_left -= n;
-        ring_consumed(conn, n, conn->rx_left == 0);
+        ring_take(conn, n < conn->rx_left ? n : conn->rx_left);
         pieces++;
     }
     return pieces;
