@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -323,14 +324,19 @@ void mci_tcp_admitted(void *arg, const struct mci_handshake_end *end)
 }
 
 /* ---- the end ---- */
-/* True: nothing of ours is on its way any more, or never will be. */
+/* True: nothing of ours is on its way any more, or never will be (the other end was closed). */
 static bool lane_is_delivered(struct mci_tcp_lane *lane)
 {
     char discard[4096];
+    struct tcp_info info = {0};
+    socklen_t nbytes = sizeof(info);
     int left = 0;
 
     while (recv(lane->io.fd, discard, sizeof(discard), MSG_DONTWAIT) > 0)
         ; /* unread bytes would turn the close into a reset, which loses ours */
+    if (getsockopt(lane->io.fd, IPPROTO_TCP, TCP_INFO, &info, &nbytes) == 0 &&
+        info.tcpi_state == TCP_CLOSE)
+        return true; /* after a reset what was queued counts as queued for ever */
     return ioctl(lane->io.fd, SIOCOUTQ, &left) != 0 || left == 0;
 }
 
