@@ -27,7 +27,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define RETRY_NS 2000000 /* the listener's queue was full */
+#define RETRY_NS 2000000   /* the listener's queue was full */
+#define YIELD_NS 100000000 /* is the process to which we yielded still there? */
 #define BACKLOG 256
 #define KICK_IDLE_NS 20000
 #ifndef SYS_pidfd_open
@@ -109,9 +110,12 @@ static void process_ended(struct mci_loop_fd *handle, uint32_t events)
     struct mci_shm_conn *conn = handle->arg;
 
     (void)events;
-    if (conn->state == MCI_SHM_YIELDED) /* its own connection will not come any more */
+    if (conn->state == MCI_SHM_YIELDED) { /* its own connection will not come any more */
         conn_unreachable(conn, "the process has died");
-    else
+        return;
+    }
+    conn_process(&conn->sock, EPOLLIN); /* it may have said good-bye before */
+    if (!conn->is_closed)
         conn_dead(conn, false, "the process has died");
 }
 
@@ -229,6 +233,8 @@ static void hello_received(struct mci_shm_conn *conn)
     attempt = attempt_find(peer);
     if (attempt != NULL)
         conn_drop(attempt);
+    if (peer->state == MCI_PEER_CONNECTING && peer->ops != &mci_rail_shm_ops)
+        peer->ops->close(peer, MCOMM_ERR_UNREACHABLE); /* an attempt over another rail */
     conn->peer = peer;
     mci_shm_conn_wire(conn);
     hello_args(arg);
@@ -250,6 +256,24 @@ static void accept_received(struct mci_shm_conn *conn)
     conn_ready(conn, probe_addr, probe_token);
 }
 
+/* Nobody listens any more: it has died unseen, or finalized, and will not connect to us. */
+static void yield_check(struct mci_loop_timer *timer)
+{
+    struct mci_shm_conn *conn = timer->arg;
+    struct sockaddr_un addr;
+    socklen_t nbytes = socket_name(conn->peer->card->unix_name, &addr);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool is_gone = fd >= 0 && connect(fd, (struct sockaddr *)&addr, nbytes) != 0 &&
+                   errno == ECONNREFUSED;
+
+    if (fd >= 0)
+        close(fd);
+    if (is_gone)
+        conn_unreachable(conn, "the process is gone");
+    else
+        mci_loop_timer_set(timer, YIELD_NS);
+}
+
 static void refuse_received(struct mci_shm_conn *conn)
 {
     bool is_yield = conn->in.arg[0] == REFUSE_YIELD;
@@ -262,6 +286,8 @@ static void refuse_received(struct mci_shm_conn *conn)
     mci_loop_fd_del(&conn->sock); /* peer.c's deadline covers the wait for the other connection */
     mci_shm_watch_process(conn);
     mci_shm_conn_move(conn, MCI_SHM_YIELDED);
+    conn->timer.fn = yield_check;
+    mci_loop_timer_set(&conn->timer, YIELD_NS);
 }
 
 /* In the monitor thread: until nothing has come for a moment, or somebody else wants to poll. */
@@ -447,7 +473,8 @@ static void incoming_admitted(void *arg, const struct mci_handshake_end *end)
     }
     mci_shm_conn_move(conn, MCI_SHM_WAIT_HELLO);
     conn->timer.fn = hello_expired;
-    mci_loop_timer_set(&conn->timer, (int64_t)mci_settings.connect_timeout * 1000000);
+    if (mci_settings.connect_timeout >= 0)
+        mci_loop_timer_set(&conn->timer, (int64_t)mci_settings.connect_timeout * 1000000);
     conn->card = mci_mem_dup(end->card, sizeof(*end->card));
     if (conn_listen(conn, end->fd) != MCOMM_SUCCESS || conn->card == NULL)
         conn_drop(conn);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define STAGGER_NS 250000000
+#define AGAIN_NS 100000000 /* after a refusal: is the process still there? */
 
 struct
 try {
@@ -114,8 +115,12 @@ static void give_up(struct mci_tcp_link *link)
         mci_tcp_lane_accept(parked);
         return;
     }
-    if (c->is_declined)
-        return; /* its own connection will come, or the deadline */
+    if (c->is_declined && c->num_refused < c->count) {
+        /* Its own connection will come. If it dies or finalizes instead, the next round tells. */
+        c->next = c->num_refused = 0;
+        mci_loop_timer_set(&c->stagger, AGAIN_NS);
+        return;
+    }
     if (c->count == 0)
         snprintf(reason, sizeof(reason), "its address card has no tcp address");
     else if (c->num_refused == c->count)
