@@ -120,9 +120,11 @@ void mci_handle_free(enum mci_handle_type type, void *handle)
     uint32_t index = (uint32_t)(uintptr_t)handle;
     struct entry *entry;
 
-    if (mci_handle_get(type, handle) == NULL)
-        return;
     pthread_mutex_lock(&lock);
+    if (mci_handle_get(type, handle) == NULL) {
+        pthread_mutex_unlock(&lock);
+        return;
+    }
     entry = entry_known(index);
     atomic_store_explicit(&entry->handle, 0, memory_order_release);
     entry->next_free = free_head;

@@ -30,6 +30,7 @@
 #define POLLER_MAX 16
 #define SPIN_PAUSES 100
 #define YIELD_ROUNDS 200
+#define BUSY_LOOK 64 /* rounds with work between looks at the clock */
 #define YIELD_FOREIGN_NS 1000000.0
 #define STICKY_WAITS 2000
 #define SLEEP_MAX_NS 100000000    /* with membarrier: a bound that should never matter */
@@ -179,24 +180,36 @@ static void wait_yield(void)
         sticky_waits = STICKY_WAITS;
 }
 
+static bool deadline_is_over(struct mci_waiter *w)
+{
+    int64_t now = mci_clock_ns();
+
+    if (w->deadline_ns == 0)
+        w->deadline_ns = now + (int64_t)w->timeout_ms * 1000000;
+    return now >= w->deadline_ns;
+}
+
 /* Has the limit passed? Looks at the clock only now and then while spinning. */
 static bool wait_is_over(struct mci_waiter *w)
 {
     if (w->timeout_ms < 0)
         return false;
-    if (w->idle_rounds == 1) {
-        w->deadline_ns = mci_clock_ns() + (int64_t)w->timeout_ms * 1000000;
-        return w->timeout_ms == 0;
-    }
-    if (w->idle_rounds <= spin_rounds && w->idle_rounds % 32 != 0)
+    if (w->idle_rounds != 1 && w->idle_rounds <= spin_rounds && w->idle_rounds % 32 != 0)
         return false;
-    return mci_clock_ns() >= w->deadline_ns;
+    return deadline_is_over(w);
+}
+
+static mcomm_err_t timed_out(const struct mci_waiter *w)
+{
+    return mci_err_set(MCOMM_ERR_TIMEOUT, "nothing came within %d ms", w->timeout_ms);
 }
 
 mcomm_err_t mci_wait_step(struct mci_waiter *w)
 {
     uint32_t idle;
 
+    if (w->is_late)
+        return timed_out(w);
     if ((w->idle_rounds > spin_rounds ? progress_all() : mci_progress()) > 0) {
         if (mci_engine_is_contended()) {
             mci_engine_unlock();
@@ -204,14 +217,17 @@ mcomm_err_t mci_wait_step(struct mci_waiter *w)
             mci_engine_lock();
         }
         if (w->idle_rounds > 1)
-            w->idle_rounds = 1; /* keeps the deadline */
+            w->idle_rounds = 1;
+        /* Others' messages may come without end. */
+        if (w->timeout_ms >= 0 && ++w->busy_rounds % BUSY_LOOK == 0)
+            w->is_late = deadline_is_over(w);
         return MCOMM_SUCCESS;
     }
     idle = ++w->idle_rounds;
     if (wait_is_over(w)) {
         if (progress_all() > 0)
             return MCOMM_SUCCESS;
-        return mci_err_set(MCOMM_ERR_TIMEOUT, "nothing came within %d ms", w->timeout_ms);
+        return timed_out(w);
     }
     if (idle == 2 && sticky_waits > 0)
         sticky_waits--;

@@ -50,9 +50,11 @@ int mci_progress(void); /* one round over all pollers. lock: engine */
 void mci_wait_set_local_ranks(int count, int allowed_cores);
 
 struct mci_waiter {
-    int64_t deadline_ns; /* set at the first idle round if timeout_ms >= 0 */
+    int64_t deadline_ns; /* 0: not set yet; at the first look at the clock if timeout_ms >= 0 */
     uint32_t idle_rounds;
+    uint32_t busy_rounds;
     int timeout_ms;
+    bool is_late; /* found while there was work: the caller looks once more, then it is over */
 };
 
 /*
@@ -62,8 +64,10 @@ struct mci_waiter {
  */
 static inline void mci_wait_begin(struct mci_waiter *w, int timeout_ms)
 {
-    w->idle_rounds = 0;
+    w->deadline_ns = 0;
+    w->idle_rounds = w->busy_rounds = 0;
     w->timeout_ms = timeout_ms;
+    w->is_late = false;
 }
 mcomm_err_t mci_wait_step(struct mci_waiter *w);
 mcomm_err_t mci_wait_flag(const bool *flag, int timeout_ms); /* until *flag. lock: engine */

@@ -221,7 +221,8 @@ static struct mci_handshake *handshake_create(int fd, int timeout_ms, mci_handsh
     hs->arg = arg;
     mci_list_init(&hs->link);
     mci_loop_timer_init(&hs->timer, on_deadline, hs);
-    mci_loop_timer_set(&hs->timer, (int64_t)timeout_ms * 1000000);
+    if (timeout_ms >= 0)
+        mci_loop_timer_set(&hs->timer, (int64_t)timeout_ms * 1000000);
     return hs;
 }
 

@@ -61,6 +61,9 @@ mcomm_err_t mci_inop_open(struct mci_inop *op)
     if (mci_peer_is_failed(op->peer))
         return mci_err_set(MCOMM_ERR_PROC_FAILED, "rank %d of the job: %s", op->peer->world_rank,
                            mci_peer_reason(op->peer));
+    if (op->nbytes > PTRDIFF_MAX) /* the sender's word */
+        return mci_err_set(MCOMM_ERR_COUNT, "rank %d of the job announces %zu bytes",
+                           op->peer->world_rank, op->nbytes);
     op->received = 0;
     op->busy = 0;
     op->word = 0;

@@ -272,6 +272,8 @@ static void connect_timer_start(struct mci_peer *peer)
     struct peer_full *f = full(peer);
 
     f->connect_timer.fn = connect_expired;
+    if (mci_settings.connect_timeout < 0)
+        return; /* for ever */
     mci_loop_timer_set(&f->connect_timer, (int64_t)mci_settings.connect_timeout * 1000000);
 }
 
@@ -323,6 +325,7 @@ void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void 
     peer->conn = conn;
     peer->eager_max = eager_max < MCI_FRAME_MAX ? eager_max : MCI_FRAME_MAX;
     peer_move(peer, MCI_PEER_READY);
+    peer->refs++; /* it may fail meanwhile */
     mci_list_init(&queue);
     while ((node = mci_list_pop(&peer->waiting)) != NULL)
         mci_list_push(&queue, node);
@@ -336,6 +339,7 @@ void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void 
             mci_tx_finish(tx, err);
     }
     mci_wake_self();
+    mci_peer_release(peer);
 }
 
 /* ---- failure ---- */
@@ -415,8 +419,6 @@ mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const
     frame->nbytes = (uint32_t)nbytes;
     if (tx != NULL)
         tx->is_owned = false; /* one that waited is sent again below us and keeps what it is */
-    if (tx != NULL)
-        tx->is_owned = false;
     if (__builtin_expect(peer->state == MCI_PEER_READY, 1))
         return peer->ops->send(peer, frame, iov, iov_count, nbytes, tx);
     if (peer->state == MCI_PEER_IDLE) {
@@ -525,8 +527,11 @@ void mci_rail_stop(int timeout_ms)
     while (!all_idle() && mci_wait_step(&w) == MCOMM_SUCCESS)
         ;
     for (size_t cursor = 0; (peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL;) {
-        if (peer->ops != NULL && peer->state != MCI_PEER_FAILED)
-            peer->ops->close(peer, MCOMM_ERR_NOT_INIT);
+        if (peer->state != MCI_PEER_FAILED) {
+            peer_move(peer, MCI_PEER_FAILED); /* what callbacks send finds no closed connection */
+            if (peer->ops != NULL)
+                peer->ops->close(peer, MCOMM_ERR_NOT_INIT);
+        }
         while ((node = mci_list_pop(&peer->waiting)) != NULL)
             mci_tx_finish(mci_container_of(node, struct mci_tx, link), MCOMM_ERR_NOT_INIT);
     }

@@ -371,8 +371,10 @@ mcomm_err_t mci_rt_tcp_serve(struct mci_rt *rt, struct mci_rt_tcp *tcp, const vo
     mcomm_err_t err;
 
     err = mci_rdv_server_init(&serve.server, rt->info.size, tcp->secret, packet, nbytes);
-    if (err != MCOMM_SUCCESS)
+    if (err != MCOMM_SUCCESS) {
+        mci_rt_tcp_unlisten(tcp);
         return err;
+    }
     serve.peers = mci_mem_zalloc((size_t)serve.max_peers * sizeof(*serve.peers));
     serve.polls =
         mci_mem_zalloc((size_t)(serve.max_peers + MCI_RT_TCP_ADDRS_MAX) * sizeof(*serve.polls));

@@ -311,12 +311,14 @@ static void slice_end(struct mci_tcp_lane *lane, const struct mci_tcp_rx *rx, in
 {
     const struct mci_frame *frame = &rx->header.frame;
 
-    mci_tcp_ack_slice(lane, &rx->header, good ? 0 : MCI_TCP_ACK_LATE);
-    if (!good) {
+    bool is_last = rx->op->received + frame->nbytes >= rx->op->nbytes;
+
+    if (!good)
         mci_inop_slice_drop(rx->op);
+    mci_tcp_ack_slice(lane, &rx->header, good ? 0 : MCI_TCP_ACK_LATE);
+    if (!good)
         return;
-    }
-    if (rx->op->received + frame->nbytes >= rx->op->nbytes)
+    if (is_last && lane->state == MCI_TCP_LANE_READY)
         mci_tcp_ack_emit(lane);
     if (lane->state == MCI_TCP_LANE_READY) /* else the operation has failed with the peer */
         mci_inop_slice_end(rx->op, slice_offset(frame), frame->nbytes);
