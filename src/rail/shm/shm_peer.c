@@ -263,8 +263,8 @@ static void yield_check(struct mci_loop_timer *timer)
     struct sockaddr_un addr;
     socklen_t nbytes = socket_name(conn->peer->card->unix_name, &addr);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    bool is_gone = fd >= 0 && connect(fd, (struct sockaddr *)&addr, nbytes) != 0 &&
-                   errno == ECONNREFUSED;
+    bool is_gone =
+        fd >= 0 && connect(fd, (struct sockaddr *)&addr, nbytes) != 0 && errno == ECONNREFUSED;
 
     if (fd >= 0)
         close(fd);
