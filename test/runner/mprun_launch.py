@@ -176,7 +176,7 @@ class Run:
     def start_launcher(self, env):
         variant = self.variant
         state = {"folder": self.folder, "tmpdir": self.tmpdir, "nodes": variant.nodes,
-                 "np": variant.np, "keep_parent": bool(variant.dies),
+                 "np": variant.np, "dies": sorted(variant.dies),
                  "sandbox": self.sandbox.state()}
         path = os.path.join(self.folder, "run.json")
         with open(path, "w", encoding="utf-8") as file:
@@ -340,8 +340,12 @@ class Run:
 
 # ---- in a rank ----------------------------------------------------------------------------------
 
-def stay_as_parent(folder, rank):
-    """Fork: the child returns and becomes the program, the parent notes how it ended."""
+def stay_as_parent(folder, rank, dies):
+    """Fork: the child returns and becomes the program, the parent notes how it ended.
+
+    hydra would end the survivors now and then although it is told not to: it does not learn of a
+    death that was asked for.
+    """
     pid = os.fork()
     if pid == 0:
         mprun_sweep.die_with_parent()
@@ -351,6 +355,8 @@ def stay_as_parent(folder, rank):
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     with open(os.path.join(folder, "status.%d" % rank), "w", encoding="utf-8") as file:
         file.write(str(status))
+    if dies and "PMI_FD" in os.environ:
+        os._exit(0)
     os._exit(status if status >= 0 else 128 - status)
 
 
@@ -370,7 +376,7 @@ def exec_rank(path, command):
     if "PMI_FD" in os.environ:
         # Hydra tells the survivors of a death by this signal, whose default is to end the process.
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-    if state["keep_parent"]:
-        stay_as_parent(state["folder"], rank)
+    if state["dies"]:
+        stay_as_parent(state["folder"], rank, rank in state["dies"])
     mprun_sandbox.enter_rank(state["sandbox"], rank, 0)
     os.execv(command[0], command)
