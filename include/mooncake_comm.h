@@ -573,7 +573,8 @@ typedef struct mcomm_rma_seg { /* one piece of a list transfer */
     size_t nbytes;
     uint64_t disp; /* at the target */
 } mcomm_rma_seg_t;
-/** Many pieces to or from one target; all are checked before any is moved. The list is copied. */
+/** Many pieces to or from one target; all are checked before any is moved (of a dynamic window:
+ * each by the target, as it comes). The list is copied. */
 MCOMM_EXPORT mcomm_err_t mcomm_putv(const mcomm_rma_seg_t *segs, size_t seg_count, int target,
                                     mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_getv(const mcomm_rma_seg_t *segs, size_t seg_count, int target,
@@ -615,8 +616,8 @@ typedef enum mcomm_lock_type {
     MCOMM_LOCK_SHARED = 1,
     MCOMM_LOCK_EXCLUSIVE = 2
 } mcomm_lock_type_t;
-/** Mutual exclusion among callers of lock on target's part; a dead holder's lock is released.
- * @blocks yes */
+/** Mutual exclusion among the processes that lock target's part; a dead holder's lock is released.
+ * A process has one lock on a target at a time, else MCOMM_ERR_RMA_SYNC. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_lock(mcomm_lock_type_t type, int target, mcomm_win_t win);
 /** Flush target, then release. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_unlock(int target, mcomm_win_t win);
@@ -718,7 +719,7 @@ typedef struct mcomm_kv_view { /* a value that stays in place until released */
     const void *data;
     size_t nbytes;
     int rank;    /* that holds it */
-    int is_copy; /* 1: the value is on another node and was copied */
+    int is_copy; /* 1: a copy: the value is on another node or lies in several pieces */
     void *token; /* the library's */
 } mcomm_kv_view_t;
 
@@ -738,7 +739,8 @@ typedef struct mcomm_kv_stats {
     uint64_t waits_space; /* this rank: puts that had to wait for room */
 } mcomm_kv_stats_t;
 
-/** Open a store over comm. Collective; attributes may differ between ranks. @blocks yes */
+/** Open a store over comm. Collective; attributes may differ between ranks; a bad one at one rank
+ * is an error at all. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr,
                                        mcomm_kv_t *kv_p);
 /** Close and free; views must be released before. Collective. @blocks yes */
@@ -746,8 +748,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_kv_close(mcomm_kv_t *kv_p);
 /**
  * Store nbytes of value under key.
  * @return MCOMM_SUCCESS: every later get finds it; MCOMM_ERR_EXISTS; MCOMM_ERR_NO_SPACE (after the
- *         put time-out); MCOMM_ERR_TOO_LARGE; MCOMM_ERR_PROC_FAILED. On an error the old value
- * stays.
+ *         put time-out); MCOMM_ERR_TOO_LARGE; MCOMM_ERR_TIMEOUT (others changed the object again
+ *         and again for 10 s; gets, too); MCOMM_ERR_PROC_FAILED. On an error the old value stays.
  * @threads any thread
  */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_put(mcomm_kv_t kv, const void *key, size_t key_nbytes,
@@ -766,8 +768,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_kv_exists(mcomm_kv_t kv, const void *key, size_t 
 MCOMM_EXPORT mcomm_err_t mcomm_kv_size(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                        size_t *nbytes_p);
 MCOMM_EXPORT mcomm_err_t mcomm_kv_remove(mcomm_kv_t kv, const void *key, size_t key_nbytes);
-/** Look at a value where it lies: it is neither changed nor evicted until released. Local node: no
- * copy. */
+/** Look at a value where it lies: it is neither changed nor evicted until released. No copy
+ * where view_p->is_copy is 0. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_acquire(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                           mcomm_kv_view_t *view_p);
 MCOMM_EXPORT mcomm_err_t mcomm_kv_release(mcomm_kv_t kv, mcomm_kv_view_t *view_p);

@@ -65,35 +65,41 @@ static mcomm_err_t not_found(mcomm_err_t err, size_t key_nbytes)
 }
 
 /* ---- open, close ---- */
+static mcomm_err_t open_attr(const mcomm_kv_attr_t *attr, mcomm_kv_attr_t *a)
+{
+    int64_t ms = 0;
+    mcomm_err_t err;
+
+    if (attr != NULL) {
+        if (attr->struct_size < offsetof(mcomm_kv_attr_t, max_objects))
+            return mci_err_set(MCOMM_ERR_ARG, "attr->struct_size = %zu is too small",
+                               attr->struct_size);
+        memcpy(a, attr, attr->struct_size < sizeof(*a) ? attr->struct_size : sizeof(*a));
+    }
+    err = mci_check_timeout("attr->put_timeout_ms", a->put_timeout_ms);
+    if (err == MCOMM_SUCCESS)
+        err = mci_settings_int(a->info, "kv_put_timeout", &ms);
+    if (err == MCOMM_SUCCESS && a->capacity > KV_CAPACITY_MAX)
+        err = mci_err_set(MCOMM_ERR_COUNT, "attr->capacity = %zu: at most %llu (4 TiB) a rank",
+                          a->capacity, (unsigned long long)KV_CAPACITY_MAX);
+    if (err == MCOMM_SUCCESS && a->max_objects >> 36 != 0)
+        err = mci_err_set(MCOMM_ERR_COUNT, "attr->max_objects = %zu is too large", a->max_objects);
+    return err;
+}
+
 mcomm_err_t mcomm_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, mcomm_kv_t *kv_p)
 {
     mcomm_kv_attr_t a = MCOMM_KV_ATTR_DEFAULT;
     struct mci_comm *core_comm;
     struct mci_kv *kv;
-    int64_t ms = 0;
     mcomm_err_t err = mci_comm_lookup("comm", comm, &core_comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
     err = mci_check_pointer("kv_p", kv_p);
-    if (err == MCOMM_SUCCESS && attr != NULL) {
-        if (attr->struct_size < offsetof(mcomm_kv_attr_t, max_objects))
-            return mci_err_set(MCOMM_ERR_ARG, "attr->struct_size = %zu is too small",
-                               attr->struct_size);
-        memcpy(&a, attr, attr->struct_size < sizeof(a) ? attr->struct_size : sizeof(a));
-    }
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = mci_check_timeout("attr->put_timeout_ms", a.put_timeout_ms);
     if (err == MCOMM_SUCCESS)
-        err = mci_settings_int(a.info, "kv_put_timeout", &ms);
-    if (err == MCOMM_SUCCESS && a.capacity >> 42 != 0)
-        err =
-            mci_err_set(MCOMM_ERR_COUNT, "attr->capacity = %zu: at most 4 TiB a rank", a.capacity);
-    if (err == MCOMM_SUCCESS && a.max_objects >> 36 != 0)
-        err = mci_err_set(MCOMM_ERR_COUNT, "attr->max_objects = %zu is too large", a.max_objects);
-    if (err == MCOMM_SUCCESS)
-        err = mci_kv_open(comm, &a, &kv);
+        err = open_attr(attr, &a);
+    err = mci_kv_open(comm, err, &a, &kv); /* a bad argument is told: nobody waits in vain */
     if (err == MCOMM_SUCCESS)
         *kv_p = kv->handle;
     return err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Reading an object on another node in three round trips: the bucket (done before), the record as
- * far as the entry's hint says, and together the directory word, the slab's word and the tick.
+ * Reading an object on another node in four round trips: the bucket (done before), the record as
+ * far as the entry's hint says, the directory word, and together the slab's word and the tick.
  * Unchanged words say that all of it was the key's value. Large values go straight into the
  * reader's buffer.
  */

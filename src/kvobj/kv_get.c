@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define PATIENCE_MS 10000 /* of a reader whose object keeps moving away under it */
-
 void mci_kv_hit_count(struct mci_kv *kv, int rank)
 {
     if (rank == kv->rank)
@@ -185,7 +183,7 @@ mcomm_err_t mci_kv_get(struct mci_kv *kv, const struct kv_key *key, enum kv_want
     if (KV_UNLIKELY(err == MCOMM_ERR_TRY_AGAIN)) {
         struct kv_waiter w;
 
-        mci_kv_wait_begin(&w, PATIENCE_MS);
+        mci_kv_wait_begin(&w, KV_PATIENCE_MS);
         do {
             kv_count_up(&kv->stat.retries);
             err = get_once(kv, key, want, buf_p, room, nbytes_p);
@@ -193,7 +191,7 @@ mcomm_err_t mci_kv_get(struct mci_kv *kv, const struct kv_key *key, enum kv_want
         if (err == MCOMM_ERR_TRY_AGAIN)
             err = mci_err_set(MCOMM_ERR_TIMEOUT,
                               "the object was moved again and again for %d ms while it was read",
-                              PATIENCE_MS);
+                              KV_PATIENCE_MS);
     }
     if (want == KV_WANT_SIZE)
         return err;

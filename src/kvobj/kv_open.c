@@ -57,10 +57,12 @@ const struct mci_core_module mci_kv_module = {
 };
 
 /* ---- opening ---- */
-static mcomm_err_t facts_check(const struct kv_facts *facts, int size, const char *name)
+static mcomm_err_t facts_check(const struct kv_facts *facts, int own, int size, const char *name)
 {
     uint64_t capacity = 0;
 
+    if (facts[own].err != 0) /* its text is set */
+        return (mcomm_err_t)facts[own].err;
     for (int rank = 0; rank < size; rank++) {
         if (facts[rank].err != 0)
             return mci_err_set((mcomm_err_t)facts[rank].err, "rank %d could not open the store",
@@ -109,19 +111,22 @@ static void store_enlist(struct mci_kv *kv)
     mci_engine_unlock();
 }
 
-static mcomm_err_t facts_exchange(struct mci_comm *comm, mcomm_comm_t handle,
+static mcomm_err_t facts_exchange(struct mci_comm *comm, mcomm_comm_t handle, mcomm_err_t own_err,
                                   const mcomm_kv_attr_t *attr, struct kv_facts *facts)
 {
     struct kv_facts mine = {.capacity = attr->capacity,
                             .max_objects = attr->max_objects,
-                            .node = (uint64_t)comm->node_of[comm->rank]};
+                            .node = (uint64_t)comm->node_of[comm->rank],
+                            .err = (uint64_t)own_err};
     mcomm_err_t err;
 
     if (comm->size > KV_RANK_MAX)
         return mci_err_set(MCOMM_ERR_LIMIT, "%d ranks: a store has at most %d", comm->size,
                            KV_RANK_MAX);
     err = mcomm_allgather(&mine, facts, sizeof(mine), MCOMM_BYTE, handle);
-    return err == MCOMM_SUCCESS ? facts_check(facts, comm->size, mci_comm_text(comm)) : err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    return facts_check(facts, comm->rank, comm->size, mci_comm_text(comm));
 }
 
 static int put_timeout(const mcomm_kv_attr_t *attr)
@@ -148,7 +153,8 @@ static mcomm_err_t attach(struct mci_kv *kv)
     return err;
 }
 
-mcomm_err_t mci_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, struct mci_kv **kv_p)
+mcomm_err_t mci_kv_open(mcomm_comm_t comm, mcomm_err_t own_err, const mcomm_kv_attr_t *attr,
+                        struct mci_kv **kv_p)
 {
     struct mci_comm *core_comm;
     struct kv_facts *facts;
@@ -166,7 +172,7 @@ mcomm_err_t mci_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, struct m
         err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the facts of %d ranks", core_comm->size);
         goto free_comm;
     }
-    err = facts_exchange(core_comm, dup, attr, facts);
+    err = facts_exchange(core_comm, dup, own_err, attr, facts);
     if (err != MCOMM_SUCCESS)
         goto free_facts;
     kv = mci_kv_new(core_comm->rank, core_comm->size, facts);

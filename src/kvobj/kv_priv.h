@@ -39,6 +39,8 @@
 #define KV_SLAB_MIN (16u << 10)
 #define KV_SLAB_MAX (16u << 20)
 #define KV_PIECE_MIN 1024u /* smallest extent worth a record, unless it is the last */
+#define KV_CAPACITY_MAX ((UINT64_C(1) << 42) - 2 * KV_SLAB_MAX) /* a rank's, with the reserve */
+#define KV_PATIENCE_MS 10000 /* of who loses race after race for one object */
 #define KV_MAGIC 0x4b564f42u
 
 #define KV_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -471,7 +473,9 @@ mcomm_err_t mci_kv_each(struct mci_kv *kv, mcomm_kv_item_t *items, size_t count,
 mcomm_err_t mci_kv_get_stats(struct mci_kv *kv, mcomm_kv_stats_t *stats);
 
 /* ---- kv_open.c ---- */
-mcomm_err_t mci_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr, struct mci_kv **kv_p);
+/* err: of this rank's arguments; all ranks fail then */
+mcomm_err_t mci_kv_open(mcomm_comm_t comm, mcomm_err_t err, const mcomm_kv_attr_t *attr,
+                        struct mci_kv **kv_p);
 void mci_kv_close(struct mci_kv *kv);
 
 #endif

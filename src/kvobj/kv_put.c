@@ -248,11 +248,19 @@ static mcomm_err_t put_once(struct mci_kv *kv, struct writing *wr, const struct 
     return !is_there && err == MCOMM_ERR_EXISTS ? MCOMM_ERR_TRY_AGAIN : err;
 }
 
+/* A far writer against near ones that replace the object all the time. */
+static mcomm_err_t lost_races(void)
+{
+    return mci_err_set(MCOMM_ERR_TIMEOUT,
+                       "the object was changed by others again and again for %d ms",
+                       KV_PATIENCE_MS);
+}
+
 mcomm_err_t mci_kv_put(struct mci_kv *kv, const struct kv_key *key, const void *value,
                        size_t nbytes, unsigned mode, int preferred)
 {
     struct writing wr;
-    struct kv_waiter w;
+    struct kv_waiter w, race;
     mcomm_err_t err;
 
     wr.state = WRITING_NOTHING;
@@ -260,9 +268,12 @@ mcomm_err_t mci_kv_put(struct mci_kv *kv, const struct kv_key *key, const void *
     wr.rooms = NULL;
     wr.extent_max = 0;
     mci_kv_wait_begin(&w, kv->put_timeout_ms);
+    mci_kv_wait_begin(&race, KV_PATIENCE_MS);
     do
         err = put_once(kv, &wr, key, value, nbytes, mode, preferred, &w);
-    while (err == MCOMM_ERR_TRY_AGAIN);
+    while (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(&race) == MCOMM_SUCCESS);
+    if (err == MCOMM_ERR_TRY_AGAIN)
+        err = lost_races();
     writing_end(kv, &wr);
     kv_count_up(&kv->stat.puts);
     return err;
@@ -270,8 +281,10 @@ mcomm_err_t mci_kv_put(struct mci_kv *kv, const struct kv_key *key, const void *
 
 mcomm_err_t mci_kv_remove(struct mci_kv *kv, const struct kv_key *key)
 {
+    struct kv_waiter race;
     mcomm_err_t err;
 
+    mci_kv_wait_begin(&race, KV_PATIENCE_MS);
     do {
         struct kv_spot spot;
 
@@ -282,6 +295,6 @@ mcomm_err_t mci_kv_remove(struct mci_kv *kv, const struct kv_key *key)
             err = MCOMM_ERR_NOT_FOUND;
         else
             err = replace(kv, &spot, 0, 0);
-    } while (err == MCOMM_ERR_TRY_AGAIN);
-    return err;
+    } while (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(&race) == MCOMM_SUCCESS);
+    return err == MCOMM_ERR_TRY_AGAIN ? lost_races() : err;
 }

@@ -133,6 +133,7 @@ static void open_set(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen)
     struct kv_open *open = &kv->open[rank];
 
     mci_kv_slab_close(kv, rank);
+    kv_fence_full(); /* who sees a byte written from now on sees the new generation, too */
     open->is_open = true;
     open->slab = slab;
     open->gen = gen;
@@ -272,8 +273,8 @@ bool mci_kv_slab_is_pinned(struct mci_kv *kv, int rank, uint32_t slab)
             continue; /* views across nodes are copies */
         if (part->area[KV_META] != NULL)
             pins = atomic_load((_Atomic uint32_t *)(void *)(part->area[KV_META] + at));
-        else
-            (void)mci_kv_read(kv, owner, KV_META, at, &pins, sizeof(pins));
+        else if (mci_kv_read(kv, owner, KV_META, at, &pins, sizeof(pins)) != MCOMM_SUCCESS)
+            pins = !kv_is_dead(kv, owner); /* not known: as if */
         if (pins != 0)
             return true;
     }

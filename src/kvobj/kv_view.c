@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-#define PATIENCE_MS 10000
-
 struct token { /* of a view */
     int rank;
     uint32_t slab;
@@ -95,12 +93,12 @@ mcomm_err_t mci_kv_acquire(struct mci_kv *kv, const struct kv_key *key, mcomm_kv
 
     if (token == NULL)
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a view");
-    mci_kv_wait_begin(&w, PATIENCE_MS);
+    mci_kv_wait_begin(&w, KV_PATIENCE_MS);
     while ((err = acquire_once(kv, key, token, &found)) == MCOMM_ERR_TRY_AGAIN) {
         kv_count_up(&kv->stat.retries);
         if (mci_kv_wait_step(&w) != MCOMM_SUCCESS) {
             err = mci_err_set(MCOMM_ERR_TIMEOUT, "the object was moved again and again for %d ms",
-                              PATIENCE_MS);
+                              KV_PATIENCE_MS);
             break;
         }
     }

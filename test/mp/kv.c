@@ -420,7 +420,13 @@ static void mode_args(void)
     CHECK_TEXT("capacity");
     attr.put_timeout_ms = -2;
     EXPECT(MCOMM_ERR_ARG, mcomm_kv_open(MCOMM_COMM_WORLD, &attr, &kv));
+    attr.put_timeout_ms = mp_rank == mp_size - 1 ? -2 : 0; /* the others do not wait in vain */
+    attr.capacity = (size_t)1 << 20;
+    EXPECT(MCOMM_ERR_ARG, mcomm_kv_open(MCOMM_COMM_WORLD, &attr, &kv));
+    CHECK_TEXT(mp_rank == mp_size - 1 ? "put_timeout_ms" : "could not open the store");
     attr.put_timeout_ms = 0;
+    attr.capacity = ((size_t)1 << 42) - 1; /* its last slab would be out of reach */
+    EXPECT(MCOMM_ERR_COUNT, mcomm_kv_open(MCOMM_COMM_WORLD, &attr, &kv));
     attr.capacity = mp_rank == 0 ? (size_t)4 << 20 : 0; /* one lends, the others are clients */
     OK(mcomm_kv_open(MCOMM_COMM_WORLD, &attr, &kv));
     snprintf(buf, sizeof(buf), "key %d", mp_rank);
