@@ -87,9 +87,13 @@ static void slot_send(struct mci_shm_conn *conn, const struct mci_frame *frame,
     slot_publish(conn, slot);
 }
 
+/*
+ * One unit always stays free: a piece that begins in the unit where the receiver still reads, one
+ * lap ahead, would overwrite the flag it waits for.
+ */
 static bool ring_has_room(struct mci_shm_conn *conn, uint64_t nbytes)
 {
-    uint64_t size = conn->ring_mask + 1;
+    uint64_t size = conn->ring_mask + 1 - MCI_SHM_UNIT;
 
     if (mci_likely(conn->tx_pos + nbytes - conn->tx_ring_done <= size))
         return true;
