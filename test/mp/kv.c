@@ -494,7 +494,7 @@ static void mode_views(void)
     n = key_make(key, (uint64_t)((mp_rank + 1) % mp_size));
     OK(mcomm_kv_acquire(kv, key, n, &view));
     CHECK_EQ(view.rank, (mp_rank + 1) % mp_size);
-    OK(mcomm_barrier(MCOMM_COMM_WORLD)); /* all have theirs before anybody evicts */
+    OK(mcomm_barrier(MCOMM_COMM_WORLD));                 /* all have theirs before anybody evicts */
     for (uint64_t number = 0; number < 3000; number++) { /* several times what fits */
         n = key_make(key, 1000 + number + 10000 * (uint64_t)mp_rank);
         value_fill(buf, 6000, number, 2);
