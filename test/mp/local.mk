@@ -48,7 +48,7 @@ MP_CASES += %D%/pt2pt_death_recv.mp %D%/pt2pt_death_send.mp %D%/pt2pt_death_ssen
 # the tcp rail under the layers above it
 MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
 MP_PROGS += %D%/rma_sync
-MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_lock_death3.mp \
+MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_lock_death3.mp %D%/rma_pscw_death.mp \
 	%D%/rma_lock_death4.mp %D%/rma_pscw.mp %D%/rma_signal.mp %D%/rma_signal_user.mp \
 	%D%/rma_signal_death2.mp %D%/rma_signal_death3.mp %D%/rma_signal_death4.mp \
 	%D%/rma_passive.mp %D%/rma_passive_user.mp %D%/rma_death2.mp %D%/rma_death3.mp \

@@ -357,6 +357,8 @@ static void test_refused(void)
     EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_put(buf, (size_t)-8, next, 1, win));
     EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_rput(buf, 16, next, 7, win, &req));
     EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_putv(segs, 2, next, win));
+    EXPECT(MCOMM_ERR_COUNT, mcomm_putv(segs, (size_t)-1, next, win));
+    CHECK_TEXT("-1");
     EXPECT(MCOMM_ERR_BUFFER, mcomm_put(NULL, 8, next, 0, win));
     OK(mcomm_put(NULL, 0, next, 8, win));
     EXPECT(MCOMM_ERR_TYPE, mcomm_accumulate(buf, 1, (mcomm_datatype_t)0, next, 0, MCOMM_SUM, win));

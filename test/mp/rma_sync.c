@@ -155,6 +155,50 @@ static void test_pscw(const char *kind)
     window_free(kind);
 }
 
+/* Rank 2 dies in an epoch of rank 0; rank 1's late complete must not end the next one. */
+static void test_pscw_death(void)
+{
+    mcomm_comm_t comm = MCOMM_COMM_WORLD;
+    mcomm_group_t world, both, one;
+    int zero = 0, others[] = {1, 2}, token = 0, done = 1;
+
+    window_make("allocate", 64);
+    OK(mcomm_comm_group(comm, &world));
+    OK(mcomm_group_incl(world, 2, others, &both));
+    OK(mcomm_group_incl(world, 1, mp_rank == 0 ? &others[0] : &zero, &one));
+    if (mp_rank == 0) {
+        OK(mcomm_win_post(both, win));
+        OK(mcomm_recv(&token, sizeof(token), 1, 1, comm, MCOMM_STATUS_IGNORE));
+        OK(mcomm_send(&token, sizeof(token), 2, 1, comm));
+        EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_win_wait(win));
+        OK(mcomm_win_post(one, win));
+        OK(mcomm_send(&token, sizeof(token), 1, 1, comm));
+        OK(mcomm_recv(&token, sizeof(token), 1, 2, comm, MCOMM_STATUS_IGNORE));
+        OK(mcomm_win_test(win, &done));
+        CHECK_EQ(done, 0); /* that was the epoch before */
+        OK(mcomm_send(&token, sizeof(token), 1, 2, comm));
+        OK(mcomm_win_wait(win));
+        CHECK_EQ(get_word(0, 0), 7);
+    } else if (mp_rank == 1) {
+        OK(mcomm_win_start(one, win));
+        OK(mcomm_send(&token, sizeof(token), 0, 1, comm));
+        OK(mcomm_recv(&token, sizeof(token), 0, 1, comm, MCOMM_STATUS_IGNORE));
+        OK(mcomm_win_complete(win));
+        OK(mcomm_send(&token, sizeof(token), 0, 2, comm));
+        OK(mcomm_recv(&token, sizeof(token), 0, 2, comm, MCOMM_STATUS_IGNORE));
+        OK(mcomm_win_start(one, win));
+        put_word(0, 0, 7);
+        OK(mcomm_win_complete(win));
+    } else {
+        OK(mcomm_recv(&token, sizeof(token), 0, 1, comm, MCOMM_STATUS_IGNORE));
+        raise(SIGKILL);
+    }
+    OK(mcomm_group_free(&one));
+    OK(mcomm_group_free(&both));
+    OK(mcomm_group_free(&world));
+    EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_win_free(&win));
+}
+
 /* ---- signals ---- */
 #define BLOCK 200000u
 static void fill(unsigned char *buf, size_t nbytes, uint64_t salt)
@@ -555,6 +599,8 @@ int main(int argc, char **argv)
         test_lock_death();
     else if (strcmp(what, "pscw") == 0)
         test_pscw(kind);
+    else if (strcmp(what, "pscw_death") == 0)
+        test_pscw_death();
     else if (strcmp(what, "signal") == 0)
         test_signal(kind);
     else if (strcmp(what, "signal_death") == 0)
