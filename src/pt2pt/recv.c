@@ -102,7 +102,11 @@ void mci_recv_bulk(struct mci_recv *op, struct mci_peer *peer, int source, int t
     }
     frame.w1 = (uint32_t)op->inop.id;
     frame.w2 = (uint32_t)(op->inop.id >> 32);
-    mci_peer_send(peer, &frame, NULL, 0, NULL); /* failed: the operation ends with the peer */
+    err = mci_peer_send(peer, &frame, NULL, 0, NULL);
+    if (err == MCOMM_ERR_NO_MEM) { /* failed: the operation ends with the peer */
+        mci_inop_close(&op->inop);
+        bulk_received(&op->inop, err);
+    }
 }
 
 /* ---- a frame that is still arriving goes straight into the buffer ---- */
