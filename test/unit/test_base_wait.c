@@ -101,6 +101,24 @@ static void wait_ends_at_its_time_limit(void **state)
     assert_true(mci_clock_ns() - begin >= 30000000);
 }
 
+static int always_busy(void *arg)
+{
+    (void)arg;
+    return 1;
+}
+
+static void wait_ends_at_its_time_limit_with_others_work_under_way(void **state)
+{
+    bool never = false;
+
+    (void)state;
+    mci_engine_lock();
+    assert_int_equal(mci_poll_add(always_busy, NULL, 1), MCOMM_SUCCESS);
+    assert_int_equal(mci_wait_flag(&never, 5), MCOMM_ERR_TIMEOUT);
+    mci_poll_remove(always_busy, NULL);
+    mci_engine_unlock();
+}
+
 static bool flags[2];
 
 static void *set_flags(void *arg)
@@ -317,6 +335,8 @@ int main(void)
         cmocka_unit_test(lock_excludes_threads),
         cmocka_unit_test(biased_lock_excludes_the_monitor),
         cmocka_unit_test_setup_teardown(wait_ends_at_its_time_limit, engine_up, engine_down),
+        cmocka_unit_test_setup_teardown(wait_ends_at_its_time_limit_with_others_work_under_way,
+                                        engine_up, engine_down),
         cmocka_unit_test_setup_teardown(threads_wake_each_other, engine_up, engine_down),
         cmocka_unit_test_setup_teardown(timers_fire_in_order_of_time, engine_up, engine_down),
         cmocka_unit_test_setup_teardown(deleted_control_descriptors_are_never_called, engine_up,
