@@ -36,6 +36,15 @@ size_t mci_iov_next(struct mci_iov_cursor *cur, size_t max, void **ptr_p)
     return left;
 }
 
+void mci_iov_skip(struct mci_iov_cursor *cur, size_t nbytes)
+{
+    size_t n;
+    void *ptr;
+
+    while (nbytes > 0 && (n = mci_iov_next(cur, nbytes, &ptr)) > 0)
+        nbytes -= n;
+}
+
 size_t mci_iov_nbytes(const mcomm_iov_t *iov, size_t count)
 {
     size_t sum = 0;

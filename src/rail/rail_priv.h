@@ -127,6 +127,7 @@ void mci_iov_seek(struct mci_iov_cursor *cur, const mcomm_iov_t *iov, size_t cou
 /* Next contiguous piece of at most max bytes: *ptr_p; returns its length, 0 at the end. Advances.
  */
 size_t mci_iov_next(struct mci_iov_cursor *cur, size_t max, void **ptr_p);
+void mci_iov_skip(struct mci_iov_cursor *cur, size_t nbytes);
 size_t mci_iov_nbytes(const mcomm_iov_t *iov, size_t count);
 size_t mci_iov_scatter(const mcomm_iov_t *iov, size_t count, size_t offset, const void *src,
                        size_t nbytes); /* returns bytes stored */

@@ -128,15 +128,6 @@ void mci_tcp_outop_fail_all(struct mci_tcp_link *link, mcomm_err_t err)
     }
 }
 
-static void cursor_skip(struct mci_iov_cursor *cur, size_t nbytes)
-{
-    size_t n;
-    void *ptr;
-
-    while (nbytes > 0 && (n = mci_iov_next(cur, nbytes, &ptr)) > 0)
-        nbytes -= n;
-}
-
 bool mci_tcp_slice_next(struct mci_tcp_lane *lane)
 {
     struct mci_tcp_link *link = lane->link;
@@ -159,7 +150,7 @@ bool mci_tcp_slice_next(struct mci_tcp_lane *lane)
                                             .w1 = (uint32_t)op->next_offset,
                                             .w2 = (uint32_t)(op->next_offset >> 32)};
     part->header.generation = out->generation;
-    cursor_skip(&out->cur, nbytes);
+    mci_iov_skip(&out->cur, nbytes);
     op->next_offset += nbytes;
     op->in_flight += (uint32_t)nbytes;
     lane->in_flight += nbytes;

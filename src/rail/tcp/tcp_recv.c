@@ -83,12 +83,9 @@ static size_t targets(const struct mci_tcp_rx *rx, mcomm_iov_t *iov, int *count_
 /* nbytes of payload are in their place. */
 static void rx_advance(struct mci_tcp_rx *rx, size_t nbytes)
 {
-    size_t n, left = nbytes;
-    void *ptr;
-
     rx->done += nbytes;
-    while (rx->kind == MCI_TCP_RX_SINK && left > 0 && (n = mci_iov_next(&rx->cur, left, &ptr)) > 0)
-        left -= n;
+    if (rx->kind == MCI_TCP_RX_SINK)
+        mci_iov_skip(&rx->cur, nbytes);
 }
 
 static void rx_store(struct mci_tcp_rx *rx, const uint8_t *buf, size_t nbytes)

@@ -98,15 +98,6 @@ static bool vec_add_item(struct vec *vec, const struct mci_tcp_header *header,
     return tail_left == 0 || vec_add(vec, (const uint8_t *)(tail + 1) - tail_left, tail_left);
 }
 
-static void cursor_skip(struct mci_iov_cursor *cur, size_t nbytes)
-{
-    size_t n;
-    void *ptr;
-
-    while (nbytes > 0 && (n = mci_iov_next(cur, nbytes, &ptr)) > 0)
-        nbytes -= n;
-}
-
 /* nbytes more of the part have gone. */
 static void part_advance(struct mci_tcp_part *part, size_t nbytes)
 {
@@ -118,7 +109,7 @@ static void part_advance(struct mci_tcp_part *part, size_t nbytes)
     if (after > part->header.frame.nbytes)
         after = part->header.frame.nbytes;
     if (!part->is_void && after > before)
-        cursor_skip(&part->cur, after - before);
+        mci_iov_skip(&part->cur, after - before);
 }
 
 static void part_set_tx(struct mci_tcp_part *part, struct mci_tx *tx, size_t sent)
