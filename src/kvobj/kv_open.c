@@ -67,6 +67,11 @@ static mcomm_err_t facts_check(const struct kv_facts *facts, int own, int size, 
         if (facts[rank].err != 0)
             return mci_err_set((mcomm_err_t)facts[rank].err, "rank %d could not open the store",
                                rank);
+        if (facts[rank].hash != facts[own].hash)
+            return mci_err_set(MCOMM_ERR_MISMATCH,
+                               "rank %d hashes keys otherwise than this rank: builds with and "
+                               "without libxxhash cannot share a store",
+                               rank);
         capacity += facts[rank].capacity;
     }
     if (capacity == 0)
@@ -117,7 +122,8 @@ static mcomm_err_t facts_exchange(struct mci_comm *comm, mcomm_comm_t handle, mc
     struct kv_facts mine = {.capacity = attr->capacity,
                             .max_objects = attr->max_objects,
                             .node = (uint64_t)comm->node_of[comm->rank],
-                            .err = (uint64_t)own_err};
+                            .err = (uint64_t)own_err,
+                            .hash = mci_hash128("key", 3, 0).hi};
     mcomm_err_t err;
 
     if (comm->size > KV_RANK_MAX)

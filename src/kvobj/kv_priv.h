@@ -185,6 +185,7 @@ struct kv_facts { /* what each rank tells at open */
     uint64_t max_objects;
     uint64_t node;
     uint64_t err;
+    uint64_t hash; /* of a fixed key: all must hash alike */
 };
 
 struct kv_part {   /* of a rank */
