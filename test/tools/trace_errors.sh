@@ -34,12 +34,17 @@ expect 0 'bad:5: malformed' replay "$dir/bad"
 expect 0 '4 malformed lines left out, the first is line 1' replay "$dir/bad"
 expect 0 '"requests": 2, ' replay --json "$dir/bad"
 
-expect 1 "cannot read $dir/none: No such file" replay "$dir/none"
+expect 1 "rank 0: cannot read $dir/none: No such file" replay "$dir/none"
 expect 1 'cannot read' replay "$dir"
 : >"$dir/empty"
 expect 1 'holds no request' replay "$dir/empty"
 head -c 100000 /dev/urandom >"$dir/garbage"
 expect 1 'holds no request' replay "$dir/garbage"
+
+if [ -c /dev/full ] && "$trace" replay "$dir/good" >/dev/full 2>/dev/null; then
+    echo 'results that could not be written are a success'
+    fails=1
+fi
 
 expect 2 'usage' replay
 expect 2 'usage' repeat "$dir/good"

@@ -241,15 +241,37 @@ static int replay_and_print(const struct arguments *args, const struct trace *tr
             fprintf(stderr, "mcomm_trace: %" PRIu64 " blocks were not what had been stored\n",
                     sum->verify_errors);
     }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "mcomm_trace: cannot write the results: %s\n", strerror(errno));
+        status = 1;
+    }
     free(sum);
     return status;
+}
+
+/* Each rank reads the file for itself; the first one that cannot says why, and all end. */
+static int load_everywhere(const struct arguments *args, struct trace *trace, int rank)
+{
+    char error[512];
+    int failed = trace_load(args->path, rank == 0, trace, error, sizeof(error)) != 0;
+    int32_t mine = failed ? rank : INT32_MAX, first;
+
+    if (mcomm_allreduce(&mine, &first, 1, MCOMM_INT32, MCOMM_MIN, MCOMM_COMM_WORLD) !=
+        MCOMM_SUCCESS) {
+        fprintf(stderr, "mcomm_trace: %s\n", mcomm_last_error());
+        first = -1;
+    }
+    if (first == rank)
+        fprintf(stderr, "mcomm_trace: rank %d: %s\n", rank, error);
+    if (first != INT32_MAX && !failed)
+        trace_free(trace);
+    return first == INT32_MAX ? 0 : -1;
 }
 
 int main(int argc, char **argv)
 {
     struct arguments args;
     struct trace trace;
-    char error[512];
     int status = parse_arguments(argc, argv, &args), rank;
     mcomm_err_t err;
 
@@ -262,9 +284,7 @@ int main(int argc, char **argv)
     }
     mcomm_comm_rank(MCOMM_COMM_WORLD, &rank);
     args.options.shows_progress = rank == 0 && isatty(STDERR_FILENO);
-    if (trace_load(args.path, rank == 0, &trace, error, sizeof(error)) != 0) {
-        if (rank == 0)
-            fprintf(stderr, "mcomm_trace: %s\n", error);
+    if (load_everywhere(&args, &trace, rank) != 0) {
         mcomm_finalize();
         return 1;
     }
