@@ -145,6 +145,15 @@ static mcomm_err_t self_make(void)
                       &mci_core.self);
 }
 
+/* May every rank of this node spin? */
+static void tell_wait(const struct mci_comm *world)
+{
+    int cpus = mci_peer_cpu_count(world->group->peers, world->size);
+
+    mci_wait_set_local_ranks(world->node_size,
+                             cpus > 0 ? mci_topo_cores_of(cpus) : mci_topo_allowed_cores());
+}
+
 static mcomm_err_t world_make(const struct mci_rt_blobs *blobs)
 {
     struct mci_group *group = NULL;
@@ -156,7 +165,7 @@ static mcomm_err_t world_make(const struct mci_rt_blobs *blobs)
     if (err == MCOMM_SUCCESS)
         err = self_make();
     if (err == MCOMM_SUCCESS)
-        mci_wait_set_local_ranks(mci_core.world->node_size, mci_topo_allowed_cores());
+        tell_wait(mci_core.world);
     return err;
 }
 

@@ -18,6 +18,7 @@
 #include "rail/rail_priv.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,6 +117,42 @@ static uint64_t own_node_key(void)
     return mci_hash64(mci_settings.node, strlen(mci_settings.node), key);
 }
 
+static void own_cpus(uint8_t cpus[MCI_CARD_CPU_BYTES])
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) != 0)
+        return;
+    for (size_t cpu = 0; cpu < MCI_CARD_CPU_BYTES * 8 && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &set))
+            cpus[cpu / 8] |= (uint8_t)(1u << cpu % 8);
+}
+
+/* Launchers bind each rank to a core of its own: only all masks together tell how many there are.
+ */
+int mci_peer_cpu_count(struct mci_peer *const *peers, int count)
+{
+    uint8_t all[MCI_CARD_CPU_BYTES] = {0};
+    int cpus = 0;
+
+    for (int i = 0; i < count; i++) {
+        bool is_known = false;
+
+        if (peers[i]->node_key != rails.card.node_key)
+            continue;
+        for (size_t b = 0; b < sizeof(all); b++) {
+            all[b] |= peers[i]->card->cpus[b];
+            is_known |= peers[i]->card->cpus[b] != 0;
+        }
+        if (!is_known)
+            return 0;
+    }
+    for (size_t b = 0; b < sizeof(all); b++)
+        cpus += __builtin_popcount(all[b]);
+    return cpus;
+}
+
 static void card_make(struct mci_card *card)
 {
     int rank = (int)card->world_rank;
@@ -129,6 +166,7 @@ static void card_make(struct mci_card *card)
     card->node_key = own_node_key();
     card->pid = getpid();
     card->start_time = own_start_time();
+    own_cpus(card->cpus);
     gethostname(card->host, sizeof(card->host) - 1);
 }
 

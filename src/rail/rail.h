@@ -102,6 +102,8 @@ void mci_peer_release(struct mci_peer *peer);
 const char *mci_peer_host(const struct mci_peer *peer);
 const char *mci_peer_rail_name(const struct mci_peer *peer); /* "none" unless ready */
 const char *mci_peer_reason(const struct mci_peer *peer);    /* why it failed, "" */
+/* How many CPUs those of peers on this node may run on, all together; 0: unknown. */
+int mci_peer_cpu_count(struct mci_peer *const *peers, int count);
 /* Begin to connect, so that its death is noticed. Does not block. Failed peers: no effect. */
 void mci_peer_watch(struct mci_peer *peer);
 /* Sets state FAILED, completes all that is queued or under way with PROC_FAILED, tells the

@@ -14,6 +14,7 @@
 #define MCI_CARD_MAGIC 0x6d634361u
 #define MCI_WIRE_VERSION 1u
 #define MCI_CARD_ADDR_MAX 8
+#define MCI_CARD_CPU_BYTES 128
 #define MCI_CARD_MAX 2048
 
 /* What a process publishes about itself; travels as these bytes. */
@@ -39,6 +40,7 @@ struct mci_card {
     uint8_t unix_name[16]; /* abstract socket of the shm rail: "mcomm." + hex of these */
     uint8_t has_shm;
     uint8_t pad[7];
+    uint8_t cpus[MCI_CARD_CPU_BYTES]; /* bit set of the CPUs it may run on; none: unknown */
 };
 
 struct mci_rail_ops {

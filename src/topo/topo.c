@@ -69,6 +69,11 @@ static int cores_by(int allowed, long quota)
     return allowed;
 }
 
+int mci_topo_cores_of(int cpus)
+{
+    return cores_by(cpus, own_quota());
+}
+
 int mci_topo_allowed_cores(void)
 {
     char list[64];

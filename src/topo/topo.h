@@ -11,6 +11,8 @@
 
 /* Cores this process may really use at a time: by affinity and cgroup quota, at least 1. */
 int mci_topo_allowed_cores(void);
+/* The same when cpus CPUs may be used: the cgroup's quota bounds it. */
+int mci_topo_cores_of(int cpus);
 /* Bytes of a core's data cache of level 1, 2 or 3; a usual size if unknown, never 0. */
 size_t mci_topo_cache_nbytes(int level);
 /* The machine as text, a line a fact. Made once; valid until mci_topo_forget(). */
