@@ -29,6 +29,7 @@
 
 #define POLLER_MAX 16
 #define SPIN_PAUSES 100
+#define ROUNDS_PER_PAUSE 4 /* a pause lasts as long as two polls and delays what comes in it */
 #define YIELD_ROUNDS 200
 #define BUSY_LOOK 64 /* rounds with work between looks at the clock */
 #define YIELD_FOREIGN_NS 1000000.0
@@ -46,7 +47,7 @@ static uint32_t sticky_waits; /* lock: engine */
 static struct poller {
     mci_poll_fn_t fn;
     void *arg;
-    unsigned every;
+    unsigned mask; /* rounds on which it is called: those with no bit in common */
 } pollers[POLLER_MAX];
 static unsigned poller_count, round_count;
 
@@ -95,9 +96,13 @@ void mci_doorbell_wake(struct mci_doorbell *bell)
 /* ---- pollers ---- */
 mcomm_err_t mci_poll_add(mci_poll_fn_t fn, void *arg, unsigned every)
 {
+    unsigned mask = 0;
+
     if (poller_count == POLLER_MAX)
         return mci_err_set(MCOMM_ERR_LIMIT, "more than %d pollers", POLLER_MAX);
-    pollers[poller_count++] = (struct poller){fn, arg, every};
+    while (mask + 1 < every)
+        mask = mask * 2 + 1;
+    pollers[poller_count++] = (struct poller){fn, arg, mask};
     return MCOMM_SUCCESS;
 }
 
@@ -118,7 +123,7 @@ int mci_progress(void)
 
     round_count++;
     for (unsigned i = 0; i < poller_count; i++)
-        if (pollers[i].every == 1 || round_count % pollers[i].every == 0)
+        if ((round_count & pollers[i].mask) == 0)
             events += pollers[i].fn(pollers[i].arg);
     return events;
 }
@@ -136,9 +141,10 @@ static int progress_all(void)
 void mci_wait_set_local_ranks(int count, int allowed_cores)
 {
     if (mci_settings.spin >= 0)
-        spin_rounds = (uint32_t)mci_settings.spin;
+        spin_rounds = (uint32_t)mci_settings.spin * ROUNDS_PER_PAUSE;
     else
-        spin_rounds = count <= allowed_cores && allowed_cores > 1 ? SPIN_PAUSES : 0;
+        spin_rounds =
+            count <= allowed_cores && allowed_cores > 1 ? SPIN_PAUSES * ROUNDS_PER_PAUSE : 0;
 }
 
 /* Sleep until the doorbell rings, at most until the deadline. lock: engine, released meanwhile */
@@ -239,7 +245,7 @@ mcomm_err_t mci_wait_step(struct mci_waiter *w)
         mci_engine_unlock();
         mci_cpu_pause();
         mci_engine_lock();
-    } else {
+    } else if (idle % ROUNDS_PER_PAUSE == 0) {
         mci_cpu_pause();
     }
     return MCOMM_SUCCESS;

@@ -42,7 +42,8 @@ static inline void mci_wake_self(void)
 
 /* Pollers: called by whoever drives progress. Return the number of events handled. lock: engine */
 typedef int (*mci_poll_fn_t)(void *arg);
-mcomm_err_t mci_poll_add(mci_poll_fn_t fn, void *arg, unsigned every); /* on each every-th round */
+mcomm_err_t mci_poll_add(mci_poll_fn_t fn, void *arg,
+                         unsigned every); /* on each every-th round; a power of two */
 void mci_poll_remove(mci_poll_fn_t fn, void *arg);
 int mci_progress(void); /* one round over all pollers. lock: engine */
 
