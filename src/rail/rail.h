@@ -81,6 +81,7 @@ struct mci_peer {
     size_t eager_max; /* largest payload worth sending as one frame; set when ready, else tcp's */
     struct mci_list waiting; /* frames and operations queued until it is ready */
     struct mci_card *card;
+    _Atomic bool is_near;      /* its core and ours share a cache: learnt from what came over shm */
     struct mci_doorbell *bell; /* of a shm peer, set by the shm rail when ready; else NULL */
     void *p2p;                 /* pt2pt's per-peer state (credits), freed through its own hook */
     void *rma;                 /* rma's */

@@ -211,7 +211,8 @@ extern struct mci_list mci_rma_wins;
 
 /* local.c */
 void mci_rma_copy_start(void);
-void mci_rma_copy_out(void *dst, const void *src, size_t nbytes); /* large: past the caches */
+/* Into the mapped part of t; large ones past the caches. */
+void mci_rma_copy_out(const struct rma_target *t, void *dst, const void *src, size_t nbytes);
 
 /* ops.c: records of operations. lock: engine */
 void mci_rma_ops_start(void);

@@ -141,7 +141,7 @@ mcomm_err_t mci_rma_put_signal(struct mci_win *win, const void *buf, size_t nbyt
         map = rma_map(t);
     }
     if (nbytes > 0)
-        mci_rma_copy_out(map + offset, buf, nbytes);
+        mci_rma_copy_out(t, map + offset, buf, nbytes);
     mci_rma_signal_apply(map + at.offset, signal, op == MCOMM_SIGNAL_ADD);
     ring(win, target);
     return MCOMM_SUCCESS;

@@ -48,6 +48,7 @@ static void miss_sample(struct mci_shm_conn *conn, uint64_t ticks)
     if (is_near == conn->rx_is_near)
         return;
     conn->rx_is_near = is_near;
+    atomic_store_explicit(&conn->peer->is_near, is_near, memory_order_relaxed);
     atomic_store_explicit(&conn->rx_back->is_near, is_near, memory_order_relaxed);
     mci_log_trace("shm rail: peer %d is %s", conn->peer->world_rank, is_near ? "near" : "far");
 }
