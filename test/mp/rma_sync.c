@@ -312,6 +312,11 @@ static void test_death(const char *kind)
         OK(mcomm_recv(&token, sizeof(token), 0, 1, MCOMM_COMM_WORLD, MCOMM_STATUS_IGNORE));
         raise(SIGKILL);
     }
+    /* Nobody is still in the fence when it dies. */
+    if (mp_rank != 0)
+        OK(mcomm_send(&token, sizeof(token), 0, 2, MCOMM_COMM_WORLD));
+    for (int i = 1; mp_rank == 0 && i < last; i++)
+        OK(mcomm_recv(&token, sizeof(token), i, 2, MCOMM_COMM_WORLD, MCOMM_STATUS_IGNORE));
     for (long i = 0; err == MCOMM_SUCCESS; i++) { /* ends by the error alone */
         if (i == 20 && mp_rank == 0)
             OK(mcomm_send(&token, sizeof(token), last, 1, MCOMM_COMM_WORLD));
