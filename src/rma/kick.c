@@ -45,9 +45,15 @@ void mci_rma_kick_start(void)
     is_armed = false;
 }
 
+/* lock: none; before the windows, whose paths are in the list, go */
 void mci_rma_kick_stop(void)
 {
+    mci_engine_lock();
+    mci_loop_timer_cancel(&timer);
     is_armed = false;
+    while (mci_list_pop(&due) != NULL)
+        ;
+    mci_engine_unlock();
 }
 
 void mci_rma_kick_later(struct rma_path *path)

@@ -19,9 +19,9 @@ static mcomm_err_t module_start(void)
 
 static void module_stop(void)
 {
+    mci_rma_kick_stop();
     mci_rma_signal_stop();
     mci_rma_win_stop();
-    mci_rma_kick_stop();
     mci_rma_ops_stop();
 }
 
