@@ -6,3 +6,4 @@ libmcomm_all_la_SOURCES += %D%/err.h %D%/log.h %D%/mem.h %D%/list.h %D%/hash.h %
 libmcomm_all_la_SOURCES += %D%/handle.h %D%/settings.h %D%/settings.def %D%/lock.h %D%/wait.h %D%/loop.h
 libmcomm_all_la_SOURCES += %D%/settings.c %D%/settings_text.c %D%/settings_text.h
 libmcomm_all_la_SOURCES += %D%/info.c %D%/info.h
+libmcomm_all_la_SOURCES += %D%/copy.c %D%/copy.h

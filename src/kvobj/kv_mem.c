@@ -8,12 +8,10 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "kvobj/kv_priv.h"
 
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #define STREAM_FROM (256u << 10)    /* into the log */
 #define STREAM_READ_FROM (4u << 20) /* into a reader's buffer */
@@ -172,29 +170,6 @@ mcomm_err_t mci_kv_write(struct mci_kv *kv, int rank, enum kv_area area, uint64_
 }
 
 /* ---- copies ---- */
-#if defined(__x86_64__)
-/* Non-temporal stores: for places that are in no cache and will not soon be read by this core. */
-__attribute__((target("avx2"))) static void stream_avx2(char *dst, const char *src, size_t nbytes)
-{
-    size_t i = (size_t)(-(uintptr_t)dst & 31);
-
-    memcpy(dst, src, i);
-    for (; i + 128 <= nbytes; i += 128) {
-        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(src + i));
-        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 32));
-        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 64));
-        __m256i d = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 96));
-
-        _mm256_stream_si256((__m256i *)(void *)(dst + i), a);
-        _mm256_stream_si256((__m256i *)(void *)(dst + i + 32), b);
-        _mm256_stream_si256((__m256i *)(void *)(dst + i + 64), c);
-        _mm256_stream_si256((__m256i *)(void *)(dst + i + 96), d);
-    }
-    _mm_sfence();
-    memcpy(dst + i, src + i, nbytes - i);
-}
-#endif
-
 #if defined(KV_IS_TSAN)
 /* The race is meant; a plain loop keeps the checker's interceptors out of it. */
 __attribute__((no_sanitize("thread"), noinline)) void mci_kv_copy_racy(void *dst, const void *src,
@@ -221,12 +196,10 @@ mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)
 #else
 void mci_kv_copy_racy(void *dst, const void *src, size_t nbytes)
 {
-#if defined(__x86_64__)
-    if (KV_UNLIKELY(nbytes >= STREAM_READ_FROM) && __builtin_cpu_supports("avx2")) {
-        stream_avx2(dst, src, nbytes);
+    if (KV_UNLIKELY(nbytes >= STREAM_READ_FROM) && mci_copy_can_stream()) {
+        mci_copy_stream(dst, src, nbytes);
         return;
     }
-#endif
     if (nbytes > 0)
         memcpy(dst, src, nbytes);
 }
@@ -239,11 +212,9 @@ bool mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)
 
 void mci_kv_copy_in(void *dst, const void *src, size_t nbytes)
 {
-#if defined(__x86_64__)
-    if (nbytes >= STREAM_FROM && __builtin_cpu_supports("avx2")) {
-        stream_avx2(dst, src, nbytes);
+    if (nbytes >= STREAM_FROM && mci_copy_can_stream()) {
+        mci_copy_stream(dst, src, nbytes);
         return;
     }
-#endif
     memcpy(dst, src, nbytes);
 }

@@ -32,8 +32,6 @@ enum mci_am {
     MCI_AM_P2P_FIN,
     MCI_AM_P2P_CREDIT,
     MCI_AM_P2P_CANCEL,
-    MCI_AM_P2P_5,
-    MCI_AM_P2P_6,
     MCI_AM_RMA_PUT = 16,
     MCI_AM_RMA_GET,
     MCI_AM_RMA_ACC,

@@ -7,13 +7,11 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "rma/rma_priv.h"
 
 #include <string.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #define CMA_PIECE ((size_t)4 << 20) /* the engine lock is not held longer than one takes */
 
@@ -37,43 +35,17 @@ static inline bool stores_past_caches(size_t nbytes, const struct rma_target *t)
                                     !atomic_load_explicit(&t->peer->is_near, memory_order_relaxed));
 }
 
-#if defined(__x86_64__)
 /*
- * Non-temporal stores. A far reader finds 1 MiB in memory six times sooner than in the writer's
+ * A far reader finds 1 MiB in memory six times sooner than in the writer's
  * cache; a near one gains only from what would sweep the cache that both share.
  */
-__attribute__((target("avx2"))) static void stream_avx2(char *dst, const char *src, size_t nbytes)
-{
-    size_t head = (size_t)(-(uintptr_t)dst & 31), i = head;
-
-    memcpy(dst, src, head);
-    for (; i + 128 <= nbytes; i += 128) {
-        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(src + i));
-        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 32));
-        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 64));
-        __m256i d = _mm256_loadu_si256((const __m256i *)(const void *)(src + i + 96));
-
-        _mm256_stream_si256((__m256i *)(void *)(dst + i), a);
-        _mm256_stream_si256((__m256i *)(void *)(dst + i + 32), b);
-        _mm256_stream_si256((__m256i *)(void *)(dst + i + 64), c);
-        _mm256_stream_si256((__m256i *)(void *)(dst + i + 96), d);
-    }
-    _mm_sfence();
-    memcpy(dst + i, src + i, nbytes - i);
-}
-#endif
-
 void mci_rma_copy_out(const struct rma_target *t, void *dst, const void *src, size_t nbytes)
 {
-#if defined(__x86_64__)
-    if (stores_past_caches(nbytes, t) && __builtin_cpu_supports("avx2") &&
+    if (stores_past_caches(nbytes, t) && mci_copy_can_stream() &&
         ((const char *)src + nbytes <= (char *)dst || (char *)dst + nbytes <= (const char *)src)) {
-        stream_avx2(dst, src, nbytes);
+        mci_copy_stream(dst, src, nbytes);
         return;
     }
-#else
-    (void)t;
-#endif
     memmove(dst, src, nbytes);
 }
 
