@@ -20,6 +20,7 @@ struct bench {
     size_t buffer_nbytes;
     mcomm_comm_t comm;
     mcomm_win_t win;
+    unsigned char *win_base; /* this rank's part */
     mcomm_kv_t kv;
     const char *failed; /* what went wrong, NULL */
 };

@@ -64,6 +64,26 @@ static void get_window(struct bench *b, size_t nbytes, long iterations)
     }
 }
 
+/* The target is told and reads what was put: here a put cannot leave its cost to the reader. */
+static void put_read(struct bench *b, size_t nbytes, long iterations)
+{
+    if (b->rank > 1)
+        return;
+    for (long i = 0; i < iterations && b->failed == NULL; i++) {
+        if (b->rank == 0) {
+            bench_rewrite(b, b->src, nbytes);
+            bench_check(b, mcomm_put(b->src, nbytes, 1, 0, b->win), "put");
+            bench_check(b, mcomm_flush(1, b->win), "flush");
+            bench_check(b, mcomm_send(NULL, 0, 1, 4, b->comm), "send");
+            bench_check(b, mcomm_recv(NULL, 0, 1, 5, b->comm, MCOMM_STATUS_IGNORE), "recv");
+        } else {
+            bench_check(b, mcomm_recv(NULL, 0, 0, 4, b->comm, MCOMM_STATUS_IGNORE), "recv");
+            bench_read(b, b->win_base, nbytes);
+            bench_check(b, mcomm_send(NULL, 0, 0, 5, b->comm), "send");
+        }
+    }
+}
+
 static void fetch_add(struct bench *b, size_t nbytes, long iterations)
 {
     int64_t one = 1, old;
@@ -86,6 +106,7 @@ void bench_rma(struct bench *b)
     bench_check(b, mcomm_win_allocate(&attr, b->comm, &base, &b->win), "win_allocate");
     if (b->failed != NULL)
         return;
+    b->win_base = base;
     memset(base, 1, attr.nbytes);
     bench_heading(b, "one-sided, rank 0 on rank 1: operation and flush");
     for (size_t i = 0; i < SIZE_NUM; i++)
@@ -100,5 +121,8 @@ void bench_rma(struct bench *b)
         if (sizes[i] * BENCH_WINDOW <= b->buffer_nbytes)
             bench_measure(b, "get16_flush", get_window, sizes[i], BENCH_WINDOW);
     bench_measure(b, "fetch_add", fetch_add, 8, 1);
+    bench_heading(b, "put, message, the target reads and answers");
+    for (size_t i = 0; i < SIZE_NUM && b->size > 1; i++)
+        bench_measure(b, "put_read", put_read, sizes[i], 1);
     bench_check(b, mcomm_win_free(&b->win), "win_free");
 }
