@@ -179,7 +179,8 @@ static void head_clean(struct mci_kv *kv, int rank, struct victim *v, const stru
     }
     after = object_at(&rec, rank, room.slab, room.at);
     mci_kv_object_count(kv, &after, 1);
-    is_moved = mci_kv_dir_swap(kv, &spot, kv_place(rank, room.at), rec.nbytes) == MCOMM_SUCCESS;
+    is_moved = mci_kv_dir_swap(kv, &spot, kv_loc_value(kv_place(rank, room.at), rec.gen),
+                               rec.nbytes) == MCOMM_SUCCESS;
     mci_kv_object_count(kv, is_moved ? &before : &after, -1);
     mci_kv_room_done(kv, &room);
 }
@@ -204,8 +205,8 @@ static bool head_renew(struct mci_kv *kv, int rank, struct victim *v, const stru
         if (record_move(kv, rank, v, old, bytes, &rec, &room)) {
             after = object_at(&rec, rank, room.slab, room.at);
             mci_kv_object_count(kv, &after, 1);
-            is_moved =
-                mci_kv_dir_swap(kv, spot, kv_place(rank, room.at), rec.nbytes) == MCOMM_SUCCESS;
+            is_moved = mci_kv_dir_swap(kv, spot, kv_loc_value(kv_place(rank, room.at), rec.gen),
+                                       rec.nbytes) == MCOMM_SUCCESS;
             mci_kv_object_count(kv, is_moved ? &before : &after, -1);
             mci_kv_room_done(kv, &room);
         }

@@ -148,21 +148,21 @@ mcomm_err_t mci_kv_dir_reload(struct mci_kv *kv, const struct kv_spot *spot, uin
                        FIELD_AT(&kv->parts[spot->home], spot->bucket, loc, spot->slot), loc_p);
 }
 
-mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t place,
+mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t loc,
                             uint64_t hint)
 {
     const struct kv_part *part = &kv->parts[spot->home];
     struct kv_word_store stores[2];
     size_t count = 0;
-    uint64_t seen;
+    uint64_t want = kv_loc_is_value(loc) ? loc : kv_loc_next(spot->loc, loc), seen;
     mcomm_err_t err = mci_kv_cas(kv, spot->home, FIELD_AT(part, spot->bucket, loc, spot->slot),
-                                 spot->loc, kv_loc_next(spot->loc, place), &seen);
+                                 spot->loc, want, &seen);
 
     if (err != MCOMM_SUCCESS)
         return err;
     if (seen != spot->loc)
         return MCOMM_ERR_TRY_AGAIN;
-    if (kv_loc_is_value(place)) { /* both only help: a lost race between two writers is no harm */
+    if (kv_loc_is_value(loc)) { /* both only help: a lost race between two writers is no harm */
         if (spot->access != 0)
             stores[count++] =
                 (struct kv_word_store){FIELD_AT(part, spot->bucket, access, spot->slot), 0};
@@ -292,7 +292,7 @@ static mcomm_err_t claim_near(struct mci_kv *kv, int home, uint64_t first, struc
 
 /* lock: the home bucket's */
 static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
-                                 struct mci_hash128 hash, uint64_t place, uint64_t hint,
+                                 struct mci_hash128 hash, uint64_t loc, uint64_t hint,
                                  struct kv_waiter *w)
 {
     const struct kv_part *part = &kv->parts[home];
@@ -326,10 +326,10 @@ static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
     err = mci_kv_store_words(kv, home, stores, 4);
     spot.access = 0;
     spot.hint = hint;
-    return err == MCOMM_SUCCESS ? mci_kv_dir_swap(kv, &spot, place, hint) : err;
+    return err == MCOMM_SUCCESS ? mci_kv_dir_swap(kv, &spot, loc, hint) : err;
 }
 
-mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t place,
+mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t loc,
                               uint64_t hint, struct kv_waiter *w)
 {
     int home = kv_home(kv, hash);
@@ -341,7 +341,7 @@ mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64
     first = bucket_home(&kv->parts[home], hash);
     err = bucket_lock(kv, home, first, w);
     if (err == MCOMM_SUCCESS) {
-        err = insert_locked(kv, home, first, hash, place, hint, w);
+        err = insert_locked(kv, home, first, hash, loc, hint, w);
         mci_kv_clear(kv, home, FIELD_AT(&kv->parts[home], first, lock, 0));
     }
     /* A home that died: the caller looks again, in the new one. */

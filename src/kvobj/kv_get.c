@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Reading. Directory word, header and key, the directory word again (so the record was the key's
- * value at that moment), the bytes, the slab's generation again (so they were its bytes to the
- * last). No lock, no system call, no memory on the way of a value whose parts are mapped. A value
+ * Reading. Directory word, header and key (of the generation that the word names, so the record
+ * was the key's value at that moment), the bytes, the slab's generation (so they were its bytes to
+ * the last). No lock, no system call, no memory on the way of a value whose parts are mapped. A value
  * replaced while it is read is still a good answer; one cleaned away is looked up again.
  */
 #include "config.h"
@@ -45,7 +45,7 @@ static mcomm_err_t key_compare(struct mci_kv *kv, const struct kv_object *obj,
     return err;
 }
 
-/* What is at spot, if it is key's. */
+/* What is at spot, if it is key's. The entry named this one record, so it was the key's then. */
 static mcomm_err_t lookup_at(struct mci_kv *kv, const struct kv_key *key,
                              const struct kv_spot *spot, struct kv_object *obj)
 {
@@ -61,11 +61,11 @@ static mcomm_err_t lookup_at(struct mci_kv *kv, const struct kv_key *key,
         read_err = key_compare(kv, obj, key, &is_equal);
     if (KV_UNLIKELY(read_err != MCOMM_SUCCESS && read_err != MCOMM_ERR_NOT_FOUND))
         return read_err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_NOT_FOUND : read_err;
+    if (KV_LIKELY(is_equal))
+        return MCOMM_SUCCESS;
     kv_fence_acquire();
     err = mci_kv_dir_reload(kv, spot, &loc);
-    if (KV_UNLIKELY(err != MCOMM_SUCCESS || loc != spot->loc))
-        return MCOMM_ERR_TRY_AGAIN;
-    return KV_LIKELY(is_equal) ? MCOMM_SUCCESS : MCOMM_ERR_NOT_FOUND;
+    return err != MCOMM_SUCCESS || loc != spot->loc ? MCOMM_ERR_TRY_AGAIN : MCOMM_ERR_NOT_FOUND;
 }
 
 mcomm_err_t mci_kv_lookup(struct mci_kv *kv, const struct kv_key *key, struct kv_spot *spot,

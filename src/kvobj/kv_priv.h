@@ -46,8 +46,12 @@
 #define KV_LIKELY(x) __builtin_expect(!!(x), 1)
 #define KV_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* ---- the directory word `loc`: version 16 | rank 12 | place 36 ---- */
-/* place: 0 nothing, 1 claimed by rank for a new key, else 2 + offset in the rank's DATA / 64 */
+/* ---- the directory word `loc`: stamp 16 | rank 12 | place 36 ---- */
+/*
+ * place: 0 nothing, 1 claimed by rank for a new key, else 2 + offset in the rank's DATA / 64.
+ * stamp: of a value the low bits of its slab's generation, so that stamp and place name one record
+ * for good; else one more than that of the word before.
+ */
 #define KV_PLACE_BITS 36u
 #define KV_PLACE_MASK ((UINT64_C(1) << KV_PLACE_BITS) - 1)
 #define KV_SPOT_MASK ((UINT64_C(1) << 48) - 1) /* rank and place */
@@ -63,6 +67,14 @@ static inline uint64_t kv_loc_claim(int rank)
 static inline uint64_t kv_loc_next(uint64_t loc, uint64_t place)
 {
     return ((loc >> 48) + 1) << 48 | place;
+}
+static inline uint64_t kv_loc_value(uint64_t place, uint64_t gen)
+{
+    return gen << 48 | place;
+}
+static inline bool kv_loc_is_gen(uint64_t loc, uint64_t gen)
+{
+    return loc >> 48 == (gen & 0xffff);
 }
 static inline bool kv_loc_is_value(uint64_t loc)
 {
@@ -151,8 +163,8 @@ struct kv_rec {
     uint64_t value_nbytes;
     uint64_t lo, hi; /* hash of the key */
     uint32_t extent_count;
-    uint32_t check; /* of the words before */
-    uint64_t spare;
+    uint32_t check;  /* of the words before */
+    uint64_t origin; /* its loc when it was put; a cleaner's copy keeps it */
 };
 _Static_assert(sizeof(struct kv_rec) == KV_UNIT, "shared layout");
 
@@ -354,13 +366,12 @@ struct kv_bucket *mci_kv_dir_peek(struct mci_kv *kv,
 /* SUCCESS or NOT_FOUND. A home that died meanwhile: looks in the new one. */
 mcomm_err_t mci_kv_dir_find(struct mci_kv *kv, struct mci_hash128 hash, struct kv_spot *spot);
 mcomm_err_t mci_kv_dir_reload(struct mci_kv *kv, const struct kv_spot *spot, uint64_t *loc_p);
-/* spot->loc becomes place (0: nothing), with a new version. SUCCESS, or TRY_AGAIN: it had changed.
- */
-mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t place,
+/* spot->loc becomes loc, of a value, or place 0 or a claim. SUCCESS, or TRY_AGAIN: it had changed. */
+mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t loc,
                             uint64_t hint);
 void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t tick);
 /* A new key. MCOMM_ERR_EXISTS: somebody was faster, look again. */
-mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t place,
+mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t loc,
                               uint64_t hint, struct kv_waiter *w);
 
 /* ---- kv_record.c ---- */

@@ -200,8 +200,8 @@ static mcomm_err_t value_write(struct mci_kv *kv, struct writing *wr, const stru
 }
 
 /* ---- publication ---- */
-/* TRY_AGAIN: the entry changed meanwhile. place 0: removal */
-static mcomm_err_t replace(struct mci_kv *kv, const struct kv_spot *spot, uint64_t place,
+/* TRY_AGAIN: the entry changed meanwhile. loc 0: removal */
+static mcomm_err_t replace(struct mci_kv *kv, const struct kv_spot *spot, uint64_t loc,
                            uint64_t hint)
 {
     struct kv_object old;
@@ -210,7 +210,7 @@ static mcomm_err_t replace(struct mci_kv *kv, const struct kv_spot *spot, uint64
 
     if (err != MCOMM_SUCCESS)
         return err;
-    err = mci_kv_dir_swap(kv, spot, place, hint);
+    err = mci_kv_dir_swap(kv, spot, loc, hint);
     if (err == MCOMM_SUCCESS && !is_lost)
         mci_kv_object_count(kv, &old, -1);
     mci_kv_object_free(&old);
@@ -223,7 +223,7 @@ static mcomm_err_t put_once(struct mci_kv *kv, struct writing *wr, const struct 
                             struct kv_waiter *w)
 {
     struct kv_spot spot;
-    uint64_t place;
+    uint64_t loc;
     mcomm_err_t err = mci_kv_dir_find(kv, key->hash, &spot);
     bool is_there = err == MCOMM_SUCCESS;
 
@@ -238,11 +238,11 @@ static mcomm_err_t put_once(struct mci_kv *kv, struct writing *wr, const struct 
         if (err != MCOMM_SUCCESS)
             return err;
     }
-    place = kv_place(wr->head.rank, wr->head.at);
+    loc = kv_loc_value(kv_place(wr->head.rank, wr->head.at), wr->obj.rec.gen);
     if (is_there)
-        err = replace(kv, &spot, place, wr->obj.rec.nbytes);
+        err = replace(kv, &spot, loc, wr->obj.rec.nbytes);
     else
-        err = mci_kv_dir_insert(kv, key->hash, place, wr->obj.rec.nbytes, w);
+        err = mci_kv_dir_insert(kv, key->hash, loc, wr->obj.rec.nbytes, w);
     if (err == MCOMM_SUCCESS)
         wr->state = WRITING_PUBLISHED;
     return !is_there && err == MCOMM_ERR_EXISTS ? MCOMM_ERR_TRY_AGAIN : err;

@@ -19,7 +19,7 @@ uint32_t mci_kv_rec_check(const struct kv_rec *rec)
     x = (x ^ x >> 32 ^ rec->value_nbytes) * UINT64_C(0x94d049bb133111eb);
     x = (x ^ x >> 31 ^ rec->lo) * UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 29 ^ rec->hi) * UINT64_C(0xbf58476d1ce4e5b9);
-    x ^= (uint64_t)rec->kind << 48 ^ (uint64_t)rec->key_nbytes << 32 ^ rec->extent_count;
+    x ^= rec->origin ^ (uint64_t)rec->kind << 48 ^ (uint64_t)rec->key_nbytes << 32 ^ rec->extent_count;
     return (uint32_t)(x ^ x >> 32);
 }
 
@@ -54,7 +54,8 @@ mcomm_err_t mci_kv_object_read(struct mci_kv *kv, uint64_t loc, struct kv_object
     err = mci_kv_read(kv, obj->rank, KV_DATA, obj->at, &obj->rec, sizeof(obj->rec));
     if (err != MCOMM_SUCCESS)
         return err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_NOT_FOUND : err;
-    if (!mci_kv_rec_is_valid(&obj->rec, part->slab_nbytes - (obj->at & (part->slab_nbytes - 1))))
+    if (!mci_kv_rec_is_valid(&obj->rec, part->slab_nbytes - (obj->at & (part->slab_nbytes - 1))) ||
+        !kv_loc_is_gen(loc, obj->rec.gen))
         return MCOMM_ERR_NOT_FOUND;
     return MCOMM_SUCCESS;
 }

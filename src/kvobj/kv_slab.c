@@ -241,10 +241,12 @@ mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64
     rec->nbytes = left < max ? left : max;
     if (rec->kind == KV_EXTENT && rec->value_nbytes > rec->nbytes - sizeof(*rec))
         rec->value_nbytes = rec->nbytes - sizeof(*rec);
-    rec->check = mci_kv_rec_check(rec);
     room->rank = rank;
     room->slab = open->slab;
     room->at = ((uint64_t)open->slab << part->slab_shift) + open->pos;
+    if (rec->origin == 0)
+        rec->origin = kv_loc_value(kv_place(rank, room->at), open->gen);
+    rec->check = mci_kv_rec_check(rec);
     pages_touch(part, open, open->pos + rec->nbytes);
     if (part->area[KV_DATA] != NULL)
         memcpy(part->area[KV_DATA] + room->at, rec, sizeof(*rec));

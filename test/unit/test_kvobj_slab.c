@@ -186,7 +186,7 @@ static void changed_headers_are_no_headers(void **state)
     good.check = mci_kv_rec_check(&good);
     assert_true(mci_kv_rec_is_valid(&good, 192));
     assert_false(mci_kv_rec_is_valid(&good, 128)); /* over the end of its slab */
-    for (size_t i = 0; i < offsetof(struct kv_rec, spare); i++)
+    for (size_t i = 0; i < sizeof(struct kv_rec); i++)
         for (unsigned bit = 0; bit < 8; bit++) {
             bad = good;
             ((unsigned char *)&bad)[i] ^= (unsigned char)(1u << bit);
