@@ -11,49 +11,38 @@
 #include "base/mem.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
 
-#define CHUNK_BITS 10
-#define CHUNK_SIZE (1u << CHUNK_BITS)
-#define CHUNK_MAX 65536u
 #define TYPE_MAX 8
 #define GENERATION_MASK 0xffffffu
 
-struct entry {
-    _Atomic uint64_t handle; /* as given out; 0: free */
-    _Atomic(void *) obj;
-    uint32_t generation;
-    uint32_t next_free;
-};
-
-static _Atomic(struct entry *) chunks[CHUNK_MAX];
+_Atomic(struct mci_handle_entry *) mci_handle_chunks[MCI_HANDLE_CHUNK_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t entry_count = 1; /* index 0 is never used */
 static uint32_t free_head;       /* 0: none */
 static size_t live[TYPE_MAX];
 
-static struct entry *entry_at(uint32_t index)
+static struct mci_handle_entry *entry_at(uint32_t index)
 {
-    struct entry *chunk;
+    struct mci_handle_entry *chunk;
 
-    if ((index >> CHUNK_BITS) >= CHUNK_MAX)
+    if ((index >> MCI_HANDLE_CHUNK_BITS) >= MCI_HANDLE_CHUNK_MAX)
         return NULL;
-    chunk = atomic_load_explicit(&chunks[index >> CHUNK_BITS], memory_order_acquire);
-    return chunk != NULL ? &chunk[index & (CHUNK_SIZE - 1)] : NULL;
+    chunk = atomic_load_explicit(&mci_handle_chunks[index >> MCI_HANDLE_CHUNK_BITS],
+                                 memory_order_acquire);
+    return chunk != NULL ? &chunk[index & (MCI_HANDLE_CHUNK_SIZE - 1)] : NULL;
 }
 
 /* Of an index that was handed out: its chunk is there, and never goes away. */
-static struct entry *entry_known(uint32_t index)
+static struct mci_handle_entry *entry_known(uint32_t index)
 {
-    return &atomic_load_explicit(&chunks[index >> CHUNK_BITS],
-                                 memory_order_acquire)[index & (CHUNK_SIZE - 1)];
+    return &atomic_load_explicit(&mci_handle_chunks[index >> MCI_HANDLE_CHUNK_BITS],
+                                 memory_order_acquire)[index & (MCI_HANDLE_CHUNK_SIZE - 1)];
 }
 
-static struct entry *entry_new(uint32_t *index_p)
+static struct mci_handle_entry *entry_new(uint32_t *index_p)
 {
     uint32_t index = free_head;
-    struct entry *entry;
+    struct mci_handle_entry *entry;
 
     if (index != 0) {
         entry = entry_known(index);
@@ -62,14 +51,15 @@ static struct entry *entry_new(uint32_t *index_p)
         return entry;
     }
     index = entry_count;
-    if ((index >> CHUNK_BITS) >= CHUNK_MAX)
+    if ((index >> MCI_HANDLE_CHUNK_BITS) >= MCI_HANDLE_CHUNK_MAX)
         return NULL;
     if (entry_at(index) == NULL) {
-        struct entry *chunk = mci_mem_zalloc(CHUNK_SIZE * sizeof(*chunk));
+        struct mci_handle_entry *chunk = mci_mem_zalloc(MCI_HANDLE_CHUNK_SIZE * sizeof(*chunk));
 
         if (chunk == NULL)
             return NULL;
-        atomic_store_explicit(&chunks[index >> CHUNK_BITS], chunk, memory_order_release);
+        atomic_store_explicit(&mci_handle_chunks[index >> MCI_HANDLE_CHUNK_BITS], chunk,
+                              memory_order_release);
     }
     entry_count++;
     *index_p = index;
@@ -83,7 +73,7 @@ static uint64_t handle_make(enum mci_handle_type type, uint32_t generation, uint
 
 void *mci_handle_new(enum mci_handle_type type, void *obj)
 {
-    struct entry *entry;
+    struct mci_handle_entry *entry;
     uint32_t index;
     uint64_t handle;
 
@@ -102,23 +92,10 @@ void *mci_handle_new(enum mci_handle_type type, void *obj)
     return (void *)(uintptr_t)handle;
 }
 
-void *mci_handle_get(enum mci_handle_type type, const void *handle)
-{
-    uint64_t bits = (uint64_t)(uintptr_t)handle;
-    struct entry *entry;
-
-    if (bits >> 56 != (uint64_t)type)
-        return NULL;
-    entry = entry_at((uint32_t)bits);
-    if (entry == NULL || atomic_load_explicit(&entry->handle, memory_order_acquire) != bits)
-        return NULL;
-    return atomic_load_explicit(&entry->obj, memory_order_relaxed);
-}
-
 void mci_handle_free(enum mci_handle_type type, void *handle)
 {
     uint32_t index = (uint32_t)(uintptr_t)handle;
-    struct entry *entry;
+    struct mci_handle_entry *entry;
 
     pthread_mutex_lock(&lock);
     if (mci_handle_get(type, handle) == NULL) {
@@ -136,7 +113,7 @@ void mci_handle_free(enum mci_handle_type type, void *handle)
 void *mci_handle_renew(enum mci_handle_type type, void *handle)
 {
     uint32_t index = (uint32_t)(uintptr_t)handle;
-    struct entry *entry = entry_known(index);
+    struct mci_handle_entry *entry = entry_known(index);
     uint64_t renewed;
 
     entry->generation = (entry->generation + 1) & GENERATION_MASK;

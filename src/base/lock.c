@@ -13,16 +13,10 @@
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static struct {
-    _Atomic uint32_t word;    /* 0 free, 1 taken, 2 taken and somebody sleeps */
-    _Atomic uint32_t waiters; /* threads that want it */
-    bool is_biased;
-} engine;
+struct mci_engine mci_engine __attribute__((aligned(64)));
 static struct {
     _Atomic uint32_t app;     /* the application's thread is inside */
     _Atomic uint32_t monitor; /* the monitor wants in or is inside */
@@ -41,7 +35,7 @@ static void futex_wake(_Atomic uint32_t *word, int count)
 
 void mci_engine_lock_init(bool single_thread)
 {
-    engine.is_biased =
+    mci_engine.is_biased =
         single_thread &&
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
@@ -51,20 +45,20 @@ void mci_engine_lock_is_monitor(void)
     is_monitor = true;
 }
 
-static void lock_slow(void)
+static void lock_taken(void)
 {
-    atomic_fetch_add(&engine.waiters, 1);
+    atomic_fetch_add(&mci_engine.waiters, 1);
     for (int i = 0; i < 64; i++) {
         uint32_t free = 0;
 
-        if (atomic_compare_exchange_strong(&engine.word, &free, 1))
+        if (atomic_compare_exchange_strong(&mci_engine.word, &free, 1))
             goto taken;
         mci_cpu_pause();
     }
-    while (atomic_exchange(&engine.word, 2) != 0)
-        futex_wait(&engine.word, 2);
+    while (atomic_exchange(&mci_engine.word, 2) != 0)
+        futex_wait(&mci_engine.word, 2);
 taken:
-    atomic_fetch_sub(&engine.waiters, 1);
+    atomic_fetch_sub(&mci_engine.waiters, 1);
 }
 
 static void bias_app_enter(void)
@@ -103,39 +97,30 @@ static void bias_monitor_leave(void)
     futex_wake(&bias.monitor, 1);
 }
 
-void mci_engine_lock(void)
+void mci_engine_lock_slow(void)
 {
-    uint32_t free = 0;
-
-    if (engine.is_biased) {
-        if (is_monitor)
-            bias_monitor_enter();
-        else
-            bias_app_enter();
-        return;
-    }
-    if (__builtin_expect(!atomic_compare_exchange_strong_explicit(
-                             &engine.word, &free, 1, memory_order_acquire, memory_order_relaxed),
-                         0))
-        lock_slow();
+    if (!mci_engine.is_biased)
+        lock_taken();
+    else if (is_monitor)
+        bias_monitor_enter();
+    else
+        bias_app_enter();
 }
 
-void mci_engine_unlock(void)
+void mci_engine_unlock_biased(void)
 {
-    if (engine.is_biased) {
-        if (is_monitor)
-            bias_monitor_leave();
-        else
-            bias_app_leave();
-        return;
-    }
-    if (atomic_exchange_explicit(&engine.word, 0, memory_order_release) == 2)
-        futex_wake(&engine.word, 1);
+    if (is_monitor)
+        bias_monitor_leave();
+    else
+        bias_app_leave();
 }
 
-bool mci_engine_is_contended(void)
+void mci_engine_unlock_wake(void)
 {
-    if (engine.is_biased)
-        return atomic_load_explicit(&bias.monitor, memory_order_relaxed) != 0;
-    return atomic_load_explicit(&engine.waiters, memory_order_relaxed) != 0;
+    futex_wake(&mci_engine.word, 1);
+}
+
+bool mci_engine_is_contended_biased(void)
+{
+    return atomic_load_explicit(&bias.monitor, memory_order_relaxed) != 0;
 }

@@ -117,7 +117,7 @@ void mci_poll_remove(mci_poll_fn_t fn, void *arg)
     }
 }
 
-int mci_progress(void)
+static inline int progress(void)
 {
     int events = 0;
 
@@ -126,6 +126,11 @@ int mci_progress(void)
         if ((round_count & pollers[i].mask) == 0)
             events += pollers[i].fn(pollers[i].arg);
     return events;
+}
+
+int mci_progress(void)
+{
+    return progress();
 }
 
 static int progress_all(void)
@@ -210,13 +215,13 @@ static mcomm_err_t timed_out(const struct mci_waiter *w)
     return mci_err_set(MCOMM_ERR_TIMEOUT, "nothing came within %d ms", w->timeout_ms);
 }
 
-mcomm_err_t mci_wait_step(struct mci_waiter *w)
+static inline mcomm_err_t wait_step(struct mci_waiter *w)
 {
     uint32_t idle;
 
     if (w->is_late)
         return timed_out(w);
-    if ((w->idle_rounds > spin_rounds ? progress_all() : mci_progress()) > 0) {
+    if ((w->idle_rounds > spin_rounds ? progress_all() : progress()) > 0) {
         if (mci_engine_is_contended()) {
             mci_engine_unlock();
             sched_yield();
@@ -251,6 +256,11 @@ mcomm_err_t mci_wait_step(struct mci_waiter *w)
     return MCOMM_SUCCESS;
 }
 
+mcomm_err_t mci_wait_step(struct mci_waiter *w)
+{
+    return wait_step(w);
+}
+
 mcomm_err_t mci_wait_flag(const bool *flag, int timeout_ms)
 {
     const volatile bool *is_set = flag; /* written by callbacks in other threads, under the lock */
@@ -259,6 +269,6 @@ mcomm_err_t mci_wait_flag(const bool *flag, int timeout_ms)
 
     mci_wait_begin(&w, timeout_ms);
     while (!*is_set && err == MCOMM_SUCCESS)
-        err = mci_wait_step(&w);
+        err = wait_step(&w);
     return *is_set ? MCOMM_SUCCESS : err;
 }

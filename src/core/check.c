@@ -8,22 +8,13 @@
 
 #include <stdint.h>
 
-static mcomm_err_t check_init_slow(int phase)
+mcomm_err_t mci_check_not_up(void)
 {
-    if (phase == MCI_CORE_FORKED)
+    if (atomic_load_explicit(&mci_core_phase, memory_order_acquire) == MCI_CORE_FORKED)
         return mci_err_set(MCOMM_ERR_FORKED, "called in a child made by fork(): only the parent "
                                              "is a member of the job");
     return mci_err_set(MCOMM_ERR_NOT_INIT,
                        "the library is not initialized: call mcomm_init() first");
-}
-
-mcomm_err_t mci_check_init(void)
-{
-    int phase = atomic_load_explicit(&mci_core_phase, memory_order_acquire);
-
-    if (__builtin_expect(phase == MCI_CORE_UP, 1))
-        return MCOMM_SUCCESS;
-    return check_init_slow(phase);
 }
 
 mcomm_err_t mci_check_pointer(const char *name, const void *ptr)

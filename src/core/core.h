@@ -16,6 +16,26 @@
 
 #include <stdatomic.h>
 
+/* ---- the life of the library (init.c) ---------------------------------------------------------
+ */
+enum mci_core_phase {
+    MCI_CORE_IDLE,
+    MCI_CORE_STARTING,
+    MCI_CORE_UP,
+    MCI_CORE_STOPPING,
+    MCI_CORE_FORKED /* a child of a process that used the library: for good */
+};
+extern _Atomic int mci_core_phase;
+mcomm_err_t mci_check_not_up(void); /* the error, with its text */
+/* MCOMM_ERR_NOT_INIT, MCOMM_ERR_FORKED */
+static inline mcomm_err_t mci_check_init(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&mci_core_phase, memory_order_acquire) == MCI_CORE_UP,
+                         1))
+        return MCOMM_SUCCESS;
+    return mci_check_not_up();
+}
+
 /* ---- groups: immutable, shared by reference ------------------------------------------------- */
 struct mci_group {
     _Atomic int refs;
@@ -178,7 +198,6 @@ void mci_request_explain(struct mci_request *req);
 
 /* ---- checks every _api.c makes ------------------------------------------------------------------
  */
-mcomm_err_t mci_check_init(void); /* MCOMM_ERR_NOT_INIT, MCOMM_ERR_FORKED */
 mcomm_err_t mci_check_pointer(const char *name, const void *ptr); /* MCOMM_ERR_ARG if NULL */
 mcomm_err_t mci_check_timeout(const char *name, int timeout_ms);  /* MCOMM_ERR_ARG if below -1 */
 /* MCOMM_ERR_RANK if not 0 ... size-1. */

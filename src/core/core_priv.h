@@ -10,15 +10,6 @@
 #include <string.h>
 
 /* ---- the life of the library (init.c) -------------------------------------------------------- */
-enum mci_core_phase {
-    MCI_CORE_IDLE,
-    MCI_CORE_STARTING,
-    MCI_CORE_UP,
-    MCI_CORE_STOPPING,
-    MCI_CORE_FORKED /* a child of a process that used the library: for good */
-};
-extern _Atomic int mci_core_phase;
-
 mcomm_err_t mci_core_init(const mcomm_init_attr_t *attr); /* attr complete and checked */
 mcomm_err_t mci_core_finalize(void);
 struct mci_rt *mci_core_rt(void);     /* NULL unless up */

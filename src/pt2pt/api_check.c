@@ -7,10 +7,13 @@
 
 #include <sys/types.h>
 
-mcomm_err_t mci_api_bad_comm(struct mci_comm *comm)
+mcomm_err_t mci_api_bad_comm(mcomm_comm_t handle)
 {
-    if (comm == NULL)
-        return MCOMM_ERR_COMM; /* mci_comm_get() has set the text */
+    struct mci_comm *comm;
+    mcomm_err_t err = mci_comm_lookup("comm", handle, &comm);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
     return mci_err_set(MCOMM_ERR_REVOKED, "%s is revoked", mci_comm_text(comm));
 }
 

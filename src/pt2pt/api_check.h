@@ -11,7 +11,7 @@
 
 #define IOV_COUNT_MAX ((size_t)1 << 20)
 
-mcomm_err_t mci_api_bad_comm(struct mci_comm *comm);
+mcomm_err_t mci_api_bad_comm(mcomm_comm_t handle);
 mcomm_err_t mci_api_bad_peer(const struct mci_comm *comm, const char *name, int rank, int tag,
                              bool is_send);
 mcomm_err_t mci_api_check_list(const mcomm_iov_t *iov, size_t iov_count, size_t *nbytes_p);
@@ -24,10 +24,10 @@ static inline mcomm_err_t mci_api_enter(mcomm_comm_t handle, struct mci_comm **c
     if (unlikely(err != MCOMM_SUCCESS))
         return err;
     mci_engine_lock();
-    *comm_p = mci_comm_get(handle);
+    *comm_p = mci_handle_get(MCI_HANDLE_COMM, handle);
     if (unlikely(*comm_p == NULL ||
                  atomic_load_explicit(&(*comm_p)->is_revoked, memory_order_relaxed))) {
-        err = mci_api_bad_comm(*comm_p);
+        err = mci_api_bad_comm(handle);
         mci_engine_unlock();
     }
     return err;

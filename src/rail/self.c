@@ -37,14 +37,11 @@ static void outop_copy(struct mci_outop *out)
     }
 }
 
-static int self_poll(void *arg)
+static int self_work(void)
 {
     struct mci_list now, *node;
     int events = 0;
 
-    (void)arg;
-    if (mci_list_is_empty(&frames) && mci_list_is_empty(&outops))
-        return 0;
     mci_list_init(&now);
     while ((node = mci_list_pop(&frames)) != NULL)
         mci_list_push(&now, node);
@@ -65,6 +62,12 @@ static int self_poll(void *arg)
         events++;
     }
     return events;
+}
+
+static int self_poll(void *arg)
+{
+    (void)arg;
+    return mci_list_is_empty(&frames) && mci_list_is_empty(&outops) ? 0 : self_work();
 }
 
 static mcomm_err_t self_start(struct mci_card *card)
