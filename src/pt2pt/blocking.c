@@ -13,6 +13,8 @@ mcomm_err_t mci_pt2pt_send(struct mci_comm *comm, enum mci_ctx_space space, cons
 {
     struct mci_send op;
 
+    if (mci_send_now(comm, space, buf, nbytes, dest, tag))
+        return MCOMM_SUCCESS;
     op.done = NULL;
     mci_send_start(&op, comm, space, buf, nbytes, dest, tag, timeout_ms < 0 ? MCI_SEND_BORROW : 0);
     return mci_send_wait(&op, comm, timeout_ms);

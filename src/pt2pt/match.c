@@ -4,7 +4,8 @@
  * Tables of posted receives and unexpected messages of one communicator. A receive sits in one
  * bucket, chosen by its class (what it leaves open) and a hash of the rest; a message looks into
  * one bucket of each class that is in use and takes the receive posted first. A message sits in one
- * bucket of every class, so a receive finds the first message that fits in one bucket.
+ * bucket of every class, so a receive finds the first message that fits in one bucket. A receive
+ * that is posted alone, the usual case, needs no bucket.
  * Invariant: entries of one key are in one bucket in the order of posting or arrival.
  */
 #include "config.h"
@@ -122,9 +123,14 @@ void mci_match_fini(struct mci_match *m)
 
 void mci_match_post(struct mci_match *m, struct mci_recv *op)
 {
-    unsigned cls = class_of(op->source, op->tag);
+    unsigned cls;
 
     op->seq = m->seq++;
+    if (m->posted.count == 0 && m->lone == NULL) {
+        m->lone = op;
+        return;
+    }
+    cls = class_of(op->source, op->tag);
     mci_list_push(head_of(&m->posted, cls, op->space, op->source, op->tag), &op->link);
     m->class_count[cls]++;
     table_added(&m->posted, true);
@@ -132,6 +138,10 @@ void mci_match_post(struct mci_match *m, struct mci_recv *op)
 
 void mci_match_unpost(struct mci_match *m, struct mci_recv *op)
 {
+    if (m->lone == op) {
+        m->lone = NULL;
+        return;
+    }
     mci_list_remove(&op->link);
     m->class_count[class_of(op->source, op->tag)]--;
     table_removed(&m->posted);
@@ -153,12 +163,10 @@ static inline struct mci_recv *posted_first(const struct mci_match *m, unsigned 
     return NULL;
 }
 
-struct mci_recv *mci_match_take_posted(struct mci_match *m, unsigned space, int source, int tag)
+struct mci_recv *mci_match_take_bucketed(struct mci_match *m, unsigned space, int source, int tag)
 {
     struct mci_recv *best = NULL;
 
-    if (m->posted.count == 0)
-        return NULL;
     for (unsigned cls = 0; cls < MATCH_CLASSES; cls++) {
         struct mci_recv *op;
 
@@ -212,6 +220,11 @@ void mci_match_extract(struct mci_match *m, bool (*want)(struct mci_recv *op, vo
     size_t heads = (size_t)MATCH_CLASSES << m->posted.bits;
     struct mci_list *node, *tmp;
 
+    if (m->lone != NULL && want(m->lone, arg)) {
+        m->lone->state = RECV_FAILING;
+        mci_list_push(out, &m->lone->link);
+        m->lone = NULL;
+    }
     for (size_t i = 0; i < heads && m->posted.count > 0; i++) {
         MCI_LIST_FOREACH_SAFE (node, tmp, &m->posted.heads[i]) {
             struct mci_recv *op = mci_container_of(node, struct mci_recv, link);

@@ -86,6 +86,10 @@ void mci_recv_start(struct mci_recv *op, struct mci_comm *comm, enum mci_ctx_spa
 void mci_recv_startv(struct mci_recv *op, struct mci_comm *comm, enum mci_ctx_space space,
                      const mcomm_iov_t *iov, size_t iov_count, size_t nbytes, int source, int tag);
 
+/* A short message to a member that nothing holds up: true, it is gone, and needs no operation. */
+bool mci_send_now(struct mci_comm *comm, enum mci_ctx_space space, const void *buf, size_t nbytes,
+                  int dest, int tag);
+
 /* Own error, with mci_err_set(). On TIMEOUT the operation is withdrawn: op is the caller's again.
  */
 mcomm_err_t mci_send_wait(struct mci_send *op, const struct mci_comm *comm, int timeout_ms);

@@ -19,7 +19,8 @@ static mcomm_err_t send_blocking(const void *buf, size_t nbytes, int dest, int t
     if (unlikely(err != MCOMM_SUCCESS))
         return err;
     err = mci_api_check_send(comm, buf, nbytes, dest, tag);
-    if (likely(err == MCOMM_SUCCESS && dest != MCOMM_RANK_NULL)) {
+    if (likely(err == MCOMM_SUCCESS && dest != MCOMM_RANK_NULL) &&
+        (flags & MCI_SEND_SYNC || !mci_send_now(comm, MCI_CTX_USER, buf, nbytes, dest, tag))) {
         op.done = NULL;
         mci_send_start(&op, comm, MCI_CTX_USER, buf, nbytes, dest, tag,
                        flags | (comm->timeout_ms < 0 ? MCI_SEND_BORROW : 0));

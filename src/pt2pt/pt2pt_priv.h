@@ -65,7 +65,8 @@ struct mci_match {
     uint64_t seq;
     int failed_count;                  /* members */
     bool is_watched;                   /* every member: connected or failed */
-    size_t class_count[MATCH_CLASSES]; /* of posted receives */
+    struct mci_recv *lone;             /* posted when no other was, so the oldest; in no bucket */
+    size_t class_count[MATCH_CLASSES]; /* of the other posted receives */
     struct mci_match_table posted;
     struct mci_match_table unexpected; /* a message is in one bucket of each class */
 };
@@ -94,8 +95,21 @@ void mci_match_init(struct mci_match *m, uint64_t key);
 void mci_match_fini(struct mci_match *m);
 void mci_match_post(struct mci_match *m, struct mci_recv *op);
 void mci_match_unpost(struct mci_match *m, struct mci_recv *op);
+struct mci_recv *mci_match_take_bucketed(struct mci_match *m, unsigned space, int source, int tag);
 /* The first posted receive that fits, taken out; NULL: none. */
-struct mci_recv *mci_match_take_posted(struct mci_match *m, unsigned space, int source, int tag);
+static inline struct mci_recv *mci_match_take_posted(struct mci_match *m, unsigned space,
+                                                     int source, int tag)
+{
+    struct mci_recv *op = m->lone;
+
+    if (likely(op != NULL) && op->space == space &&
+        (op->source == source || op->source == MCOMM_ANY_SOURCE) &&
+        (op->tag == tag || op->tag == MCOMM_ANY_TAG)) {
+        m->lone = NULL;
+        return op;
+    }
+    return m->posted.count > 0 ? mci_match_take_bucketed(m, space, source, tag) : NULL;
+}
 void mci_match_add(struct mci_match *m, struct mci_msg *msg);
 void mci_match_remove(struct mci_match *m, struct mci_msg *msg);
 /* The first message that fits, left where it is; source and tag may be open. NULL: none. */

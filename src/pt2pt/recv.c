@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "pt2pt/pt2pt_priv.h"
 
 #include <stdio.h>
@@ -56,7 +57,9 @@ void mci_recv_fill(struct mci_recv *op, int source, int tag, const void *data, s
     if (likely(op->iov_count == 1)) {
         size_t part = likely(nbytes <= op->nbytes) ? nbytes : op->nbytes;
 
-        if (part > 0)
+        if (likely(part <= MCI_INLINE_MAX))
+            mci_copy_short(op->iov->base, data, part);
+        else
             memcpy(op->iov->base, data, part);
     } else {
         scatter(op->iov, op->iov_count, data, nbytes);

@@ -129,6 +129,26 @@ static inline void send_eager(struct mci_send *op, struct mci_pt2pt_peer *pp, bo
     send_done(op, err);
 }
 
+bool mci_send_now(struct mci_comm *comm, enum mci_ctx_space space, const void *buf, size_t nbytes,
+                  int dest, int tag)
+{
+    struct mci_peer *peer = mci_comm_peer(comm, dest);
+    struct mci_pt2pt_peer *pp = peer->p2p;
+    struct mci_frame frame = {
+        .am = MCI_AM_P2P_EAGER,
+        .w0 = mci_comm_ctx(comm, space),
+        .w1 = (uint32_t)tag,
+        .w2 = (uint32_t)comm->rank,
+    };
+
+    if (unlikely(nbytes > peer->eager_max || pp == NULL || !mci_list_is_empty(&pp->held) ||
+                 pp->used + nbytes + MSG_OVERHEAD > mci_credit_limit) ||
+        !mci_peer_send_now(peer, &frame, buf, nbytes))
+        return false;
+    pp->used += nbytes + MSG_OVERHEAD;
+    return true;
+}
+
 /* Start op on its way; false: it must be held back. */
 static bool send_try(struct mci_send *op, struct mci_pt2pt_peer *pp)
 {
@@ -196,6 +216,11 @@ static inline void send_start(struct mci_send *op, struct mci_comm *comm, enum m
 void mci_send_start(struct mci_send *op, struct mci_comm *comm, enum mci_ctx_space space,
                     const void *buf, size_t nbytes, int dest, int tag, unsigned flags)
 {
+    if (!(flags & (MCI_SEND_SYNC | MCI_SEND_FREE)) &&
+        mci_send_now(comm, space, buf, nbytes, dest, tag)) {
+        send_done(op, MCOMM_SUCCESS);
+        return;
+    }
     op->nbytes = nbytes;
     op->one = (mcomm_iov_t){(void *)(uintptr_t)buf, nbytes};
     op->iov = &op->one;

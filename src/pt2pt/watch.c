@@ -69,7 +69,7 @@ static struct mci_peer *find_waited_for(bool *is_young_p)
     mci_list_init(&none);
     MCI_LIST_FOREACH (node, &mci_pt2pt.matches) {
         search.m = mci_container_of(node, struct mci_match, link);
-        if (search.m->comm != NULL && search.m->posted.count > 0)
+        if (search.m->comm != NULL)
             mci_match_extract(search.m, search_one, &search, &none);
         if (search.peer != NULL)
             break;

@@ -490,6 +490,15 @@ mcomm_err_t mci_peer_send(struct mci_peer *peer, struct mci_frame *frame, const 
     return mci_peer_sendv(peer, frame, one, 1, nbytes, tx);
 }
 
+bool mci_peer_send_now(struct mci_peer *peer, struct mci_frame *frame, const void *payload,
+                       size_t nbytes)
+{
+    if (peer->state != MCI_PEER_READY || peer->ops->send_now == NULL)
+        return false;
+    frame->nbytes = (uint32_t)nbytes;
+    return peer->ops->send_now(peer, frame, payload);
+}
+
 bool mci_peer_unsend(struct mci_peer *peer, struct mci_tx *tx)
 {
     struct mci_list *node;

@@ -160,6 +160,12 @@ mcomm_err_t mci_peer_send(struct mci_peer *peer, struct mci_frame *frame, const 
                           size_t nbytes, struct mci_tx *tx);
 mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                            size_t iov_count, size_t nbytes, struct mci_tx *tx);
+/*
+ * Send a frame if all of it can leave at once, in one short piece. false: nothing happened, use
+ * mci_peer_send().
+ */
+bool mci_peer_send_now(struct mci_peer *peer, struct mci_frame *frame, const void *payload,
+                       size_t nbytes);
 /* Take back a frame that is still entirely queued. true: withdrawn, done is not called. */
 bool mci_peer_unsend(struct mci_peer *peer, struct mci_tx *tx);
 

@@ -58,6 +58,8 @@ struct mci_rail_ops {
      */
     mcomm_err_t (*send)(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                         size_t iov_count, size_t nbytes, struct mci_tx *tx);
+    /* As mci_peer_send_now(), peer READY. NULL: never. */
+    bool (*send_now)(struct mci_peer *peer, const struct mci_frame *frame, const void *payload);
     bool (*unsend)(struct mci_peer *peer, struct mci_tx *tx);
     mcomm_err_t (*outop_start)(struct mci_outop *op);
     void (*outop_close)(struct mci_outop *op);

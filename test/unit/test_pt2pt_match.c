@@ -176,12 +176,13 @@ static void run_model(unsigned sources, unsigned tags, int steps, unsigned bias)
             step_withdraw();
         else if (draw(20) == 0)
             step_extract((int)draw(sources));
-        assert_int_equal(match.posted.count, posted.count);
+        assert_int_equal(match.posted.count + (match.lone != NULL), posted.count);
         assert_int_equal(match.unexpected.count, unexpected.count);
     }
     while (posted.count > 0 || unexpected.count > 0)
         step_withdraw();
     assert_int_equal(match.posted.count, 0);
+    assert_null(match.lone);
     for (int cls = 0; cls < MATCH_CLASSES; cls++)
         assert_int_equal(match.class_count[cls], 0);
     mci_match_fini(&match);

@@ -80,6 +80,7 @@ const struct mci_rail_ops mci_rail_shm_ops = {
     .stop = shm_stop,
     .connect = mci_shm_connect,
     .send = mci_shm_send,
+    .send_now = mci_shm_send_now,
     .unsend = mci_shm_unsend,
     .outop_start = mci_shm_outop_start,
     .outop_close = mci_shm_outop_close,

@@ -243,6 +243,7 @@ extern struct mci_shm_rail mci_shm_rail;
  */
 mcomm_err_t mci_shm_send(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                          size_t iov_count, size_t nbytes, struct mci_tx *tx);
+bool mci_shm_send_now(struct mci_peer *peer, const struct mci_frame *frame, const void *payload);
 bool mci_shm_unsend(struct mci_peer *peer, struct mci_tx *tx);
 /* Go on with what waits; events. */
 int mci_shm_pump(struct mci_shm_conn *conn);

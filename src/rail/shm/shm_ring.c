@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "base/copy.h"
 #include "base/log.h"
 #include "rail/shm/shm_priv.h"
 
@@ -53,35 +54,15 @@ static inline void slot_publish(struct mci_shm_conn *conn, struct mci_shm_slot *
     mci_doorbell_ring(conn->bell);
 }
 
-/* At most a line: moves of 16, 8 and 4 bytes that overlap beat a call. */
-static inline void copy_short(uint8_t *dst, const uint8_t *src, size_t nbytes)
-{
-    if (nbytes >= 16) {
-        memcpy(dst, src, 16);
-        if (nbytes > 32)
-            memcpy(dst + 16, src + 16, 16);
-        memcpy(dst + nbytes - 16, src + nbytes - 16, 16);
-    } else if (nbytes >= 8) {
-        memcpy(dst, src, 8);
-        memcpy(dst + nbytes - 8, src + nbytes - 8, 8);
-    } else if (nbytes >= 4) {
-        memcpy(dst, src, 4);
-        memcpy(dst + nbytes - 4, src + nbytes - 4, 4);
-    } else {
-        for (size_t i = 0; i < nbytes; i++)
-            dst[i] = src[i];
-    }
-}
-
-static void slot_send(struct mci_shm_conn *conn, const struct mci_frame *frame,
-                      const mcomm_iov_t *iov, size_t iov_count)
+static inline void slot_send(struct mci_shm_conn *conn, const struct mci_frame *frame,
+                             const mcomm_iov_t *iov, size_t iov_count)
 {
     struct mci_shm_slot *slot = slot_next(conn);
     uint8_t *out = slot->rest;
 
     slot->frame = *frame;
     for (size_t i = 0; i < iov_count; i++) {
-        copy_short(out, iov[i].base, iov[i].nbytes);
+        mci_copy_short(out, iov[i].base, iov[i].nbytes);
         out += iov[i].nbytes;
     }
     slot_publish(conn, slot);
@@ -242,6 +223,13 @@ bool mci_shm_stream_push(struct mci_shm_conn *conn)
 }
 
 /* ---- frames ---- */
+/* Is it put into the ring before its slot is published? */
+static inline bool is_whole(struct mci_shm_conn *conn, size_t nbytes)
+{
+    return nbytes <= (peer_is_near(conn) ? WHOLE_NEAR : MCI_SHM_SMALL) &&
+           ring_prepare(conn, lines_up(nbytes));
+}
+
 static enum sent frame_try(struct mci_shm_conn *conn, const struct mci_frame *frame,
                            const mcomm_iov_t *iov, size_t iov_count, size_t nbytes)
 {
@@ -251,8 +239,7 @@ static enum sent frame_try(struct mci_shm_conn *conn, const struct mci_frame *fr
         slot_send(conn, frame, iov, iov_count);
         return SENT_ALL;
     }
-    if (nbytes <= (peer_is_near(conn) ? WHOLE_NEAR : MCI_SHM_SMALL) &&
-        ring_prepare(conn, lines_up(nbytes)))
+    if (is_whole(conn, nbytes))
         return small_send(conn, frame, iov, iov_count, nbytes);
     mci_iov_seek(&conn->tx_cursor, iov, iov_count, 0);
     if (!mci_shm_stream_begin(conn, frame, 0, true))
@@ -307,6 +294,20 @@ mcomm_err_t mci_shm_send(struct mci_peer *peer, struct mci_frame *frame, const m
     default:
         return send_queued(conn, frame, iov, iov_count, nbytes, tx);
     }
+}
+
+bool mci_shm_send_now(struct mci_peer *peer, const struct mci_frame *frame, const void *payload)
+{
+    struct mci_shm_conn *conn = peer->conn;
+    mcomm_iov_t one = {(void *)(uintptr_t)payload, frame->nbytes};
+
+    if (mci_unlikely(conn->tx_is_busy || !slot_has_room(conn)))
+        return false;
+    if (mci_likely(one.nbytes <= MCI_INLINE_MAX)) {
+        slot_send(conn, frame, &one, 1);
+        return true;
+    }
+    return is_whole(conn, one.nbytes) && small_send(conn, frame, &one, 1, one.nbytes) == SENT_ALL;
 }
 
 bool mci_shm_unsend(struct mci_peer *peer, struct mci_tx *tx)
