@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * The monitor thread. One epoll for control descriptors, one (nested, one-shot) for data
- * descriptors. While application threads poll the data descriptors themselves the nested one stays
- * disarmed; a 1 ms timer arms it again once they have stopped, a thread that goes to sleep at once.
- * Dispatch happens under the engine lock only, so a handle that was deleted is never called.
+ * The monitor thread. One epoll for control descriptors, one (nested) for data descriptors. Whoever
+ * waits sleeps in epoll_wait itself, so that one wake-up serves what has come: an application
+ * thread on the data descriptors (it is the watcher), the monitor on all when nobody else looks.
+ * While application threads poll or watch the data descriptors the nested one is disarmed; a 1 ms
+ * timer arms it again once they have stopped.
+ *
+ * Events are fetched without the engine lock but dispatched under it. A handle that is deleted
+ * meanwhile is crossed out in all batches (EPOLL_CTL_DEL waits for an epoll_wait that is copying
+ * events out), so it is never called. A batch may be stale: another thread may have dealt with it.
  */
 #include "config.h"
 
@@ -15,7 +20,6 @@
 #include "base/wait.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,60 +31,99 @@
 #define BATCH 32
 #define TAKE_OVER_NS 1000000
 #define DATA_POLL_EVERY 8
+#define LINGER_NS 20000         /* the monitor polls on for so long after it served something */
+#define LINGER_ROUND_NS 1000000 /* then timers and control descriptors get their turn */
+#define PREEMPTED_NS 200000     /* a poll that took so long: others want the core */
+#define LINGER_PAUSE 1000       /* then it sleeps at once so many times */
+
+struct batch {
+    struct epoll_event events[BATCH]; /* data.ptr NULL: none, or crossed out */
+};
 
 static struct {
-    int main_epfd, data_epfd, wake_fd;
+    int main_epfd, data_epfd;
+    int wake_fd; /* wakes the monitor */
+    int bell_fd; /* wakes the watcher */
     pthread_t thread;
     bool is_running;
     bool is_stopping;
-    bool is_data_armed;
+    bool is_data_armed; /* the monitor wakes for data descriptors */
+    bool is_watched;    /* an application thread sleeps on them */
+    bool is_rung;       /* and it has been woken */
+    bool is_parked;     /* neither armed nor the take-over timer set, since it is watched */
     unsigned data_count;
-    uint64_t app_polls, app_polls_seen;
+    _Atomic uint64_t app_polls;
+    uint64_t app_polls_seen;
     struct mci_list timers; /* by due time */
     struct mci_loop_timer take_over;
-    struct epoll_event *batch; /* being dispatched */
-    int batch_count;
-} loop = {.main_epfd = -1, .data_epfd = -1, .wake_fd = -1};
+    struct batch monitor, watcher, poll;
+    uint32_t linger_pause;
+} loop = {.main_epfd = -1, .data_epfd = -1, .wake_fd = -1, .bell_fd = -1};
 static __thread bool is_monitor;
 
-static void data_arm(void)
+/* ---- events ---- */
+static void descriptor_write(int fd)
 {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = &loop.data_epfd};
+    uint64_t one = 1;
+    ssize_t n = write(fd, &one, sizeof(one));
 
-    epoll_ctl(loop.main_epfd, EPOLL_CTL_MOD, loop.data_epfd, &event);
-    loop.is_data_armed = true;
+    (void)n; /* full: its reader is awake anyway */
 }
 
-/* One batch of ready descriptors of epfd. lock: engine */
-static int dispatch(int epfd)
+static void data_set_armed(bool is_armed)
 {
-    struct epoll_event batch[BATCH];
-    int count = epoll_wait(epfd, batch, BATCH, 0);
+    struct epoll_event event = {.events = is_armed ? EPOLLIN : 0, .data.ptr = &loop.data_epfd};
+
+    if (loop.is_data_armed == is_armed)
+        return;
+    epoll_ctl(loop.main_epfd, EPOLL_CTL_MOD, loop.data_epfd, &event);
+    loop.is_data_armed = is_armed;
+}
+
+/* The first count events of the batch; returns those of handles. lock: engine */
+static int dispatch(struct batch *batch, int count, bool *is_data_ready_p)
+{
     int events = 0;
 
-    loop.batch = batch;
-    loop.batch_count = count;
     for (int i = 0; i < count; i++) {
-        void *ptr = batch[i].data.ptr;
+        void *ptr = batch->events[i].data.ptr;
         struct mci_loop_fd *handle = ptr;
         uint64_t drained;
 
+        batch->events[i].data.ptr = NULL;
         if (ptr == NULL)
             continue;
-        if (ptr == &loop.wake_fd) {
-            drained = (uint64_t)read(loop.wake_fd, &drained, sizeof(drained));
+        if (ptr == &loop.wake_fd || (ptr == &loop.bell_fd && !loop.is_watched)) {
+            drained = (uint64_t)read(*(int *)ptr, &drained, sizeof(drained));
             continue;
         }
+        if (ptr == &loop.bell_fd) /* for the watcher, which has not got to it yet */
+            continue;
         if (ptr == &loop.data_epfd) {
-            loop.is_data_armed = false;
+            *is_data_ready_p = true;
             continue;
         }
-        handle->fn(handle, batch[i].events);
+        handle->fn(handle, batch->events[i].events);
         events++;
     }
-    loop.batch = NULL;
-    loop.batch_count = 0;
     return events;
+}
+
+static int dispatch_data(void)
+{
+    return dispatch(&loop.poll, epoll_wait(loop.data_epfd, loop.poll.events, BATCH, 0), NULL);
+}
+
+static bool app_has_polled(void)
+{
+    return atomic_load_explicit(&loop.app_polls, memory_order_relaxed) != loop.app_polls_seen;
+}
+
+static void app_polled(void)
+{
+    atomic_store_explicit(&loop.app_polls,
+                          atomic_load_explicit(&loop.app_polls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 static int poll_data(void *arg)
@@ -88,34 +131,101 @@ static int poll_data(void *arg)
     (void)arg;
     if (loop.data_count == 0)
         return 0;
-    loop.app_polls++;
-    return dispatch(loop.data_epfd);
+    app_polled();
+    return dispatch_data();
+}
+
+/* Until nothing has come for a while: who asked once often asks again. lock: engine, released */
+static void monitor_linger(void)
+{
+    int64_t begin = mci_clock_ns(), last = begin, before, now = begin;
+    int count;
+
+    mci_engine_unlock();
+    while (!app_has_polled() && now - begin < LINGER_ROUND_NS && now - last < LINGER_NS) {
+        mci_cpu_pause();
+        before = now;
+        count = epoll_wait(loop.data_epfd, loop.monitor.events, BATCH, 0);
+        now = mci_clock_ns();
+        if (now - before > PREEMPTED_NS)
+            loop.linger_pause = LINGER_PAUSE;
+        if (count > 0) {
+            mci_engine_lock();
+            dispatch(&loop.monitor, count, NULL);
+            mci_engine_unlock();
+            last = now = mci_clock_ns();
+        }
+    }
+    mci_engine_lock();
+}
+
+static bool may_linger(void)
+{
+    if (loop.linger_pause == 0)
+        return mci_wait_may_spin();
+    loop.linger_pause--;
+    return false;
 }
 
 /* The monitor found the nested epoll ready, or the timer looks again. lock: engine */
 static void data_ready(void)
 {
-    if (loop.app_polls != loop.app_polls_seen) {
+    if (loop.is_watched || app_has_polled()) {
         loop.app_polls_seen = loop.app_polls;
+        data_set_armed(false);
         mci_loop_timer_set(&loop.take_over, TAKE_OVER_NS);
         return;
     }
-    dispatch(loop.data_epfd);
-    data_arm();
+    if (dispatch_data() > 0 && may_linger())
+        monitor_linger();
+    data_set_armed(true);
 }
 
 static void take_over_check(struct mci_loop_timer *timer)
 {
     (void)timer;
-    if (!loop.is_data_armed)
+    if (loop.is_watched)
+        loop.is_parked = true;
+    else if (!loop.is_data_armed)
         data_ready();
 }
 
 void mci_loop_take_over(void)
 {
     loop.app_polls_seen = loop.app_polls;
-    if (loop.data_count > 0 && !loop.is_data_armed)
-        data_arm();
+    if (loop.data_count > 0 && !loop.is_watched)
+        data_set_armed(true);
+}
+
+int mci_loop_watch(int64_t ns)
+{
+    int timeout_ms = (int)((ns + 999999) / 1000000);
+    int count;
+
+    if (loop.data_count == 0 || loop.is_watched)
+        return -1;
+    if (loop.is_data_armed) {
+        data_set_armed(false);
+        loop.is_parked = true;
+    }
+    loop.is_watched = true;
+    mci_engine_unlock();
+    count = epoll_wait(loop.data_epfd, loop.watcher.events, BATCH, timeout_ms);
+    mci_engine_lock();
+    loop.is_watched = loop.is_rung = false;
+    app_polled();
+    if (loop.is_parked)
+        data_set_armed(true);
+    loop.is_parked = false;
+    return dispatch(&loop.watcher, count, NULL);
+}
+
+void mci_loop_watch_wake(void)
+{
+    if (!loop.is_watched || loop.is_rung)
+        return;
+    loop.is_rung = true;
+    descriptor_write(loop.bell_fd);
 }
 
 /* ---- timers ---- */
@@ -148,13 +258,8 @@ static int next_timeout_ms(void)
 
 static void monitor_wake(void)
 {
-    uint64_t one = 1;
-    ssize_t n;
-
-    if (is_monitor || !loop.is_running)
-        return;
-    n = write(loop.wake_fd, &one, sizeof(one));
-    (void)n; /* full: it is awake anyway */
+    if (!is_monitor && loop.is_running)
+        descriptor_write(loop.wake_fd);
 }
 
 void mci_loop_timer_init(struct mci_loop_timer *timer, void (*fn)(struct mci_loop_timer *),
@@ -212,34 +317,41 @@ mcomm_err_t mci_loop_fd_mod(struct mci_loop_fd *handle, uint32_t events)
     return MCOMM_SUCCESS;
 }
 
+static void batch_cross_out(struct batch *batch, const struct mci_loop_fd *handle)
+{
+    for (int i = 0; i < BATCH; i++)
+        if (batch->events[i].data.ptr == handle)
+            batch->events[i].data.ptr = NULL;
+}
+
 void mci_loop_fd_del(struct mci_loop_fd *handle)
 {
     if (handle->fd < 0 || fd_ctl(handle, EPOLL_CTL_DEL) != 0)
         return;
     if (handle->is_data)
         loop.data_count--;
-    for (int i = 0; i < loop.batch_count; i++)
-        if (loop.batch[i].data.ptr == handle)
-            loop.batch[i].data.ptr = NULL;
+    batch_cross_out(&loop.monitor, handle);
+    batch_cross_out(&loop.watcher, handle);
+    batch_cross_out(&loop.poll, handle);
 }
 
 /* ---- the thread ---- */
 static void *loop_main(void *arg)
 {
-    struct pollfd fd = {.fd = loop.main_epfd, .events = POLLIN};
-    int timeout_ms = 0;
+    int timeout_ms = 0, count;
+    bool is_data_ready;
 
     (void)arg;
     is_monitor = true;
     mci_engine_lock_is_monitor();
     for (;;) {
-        /* Only to sleep (one-shot descriptors must not be consumed): asked again under the lock. */
-        poll(&fd, 1, timeout_ms);
+        count = epoll_wait(loop.main_epfd, loop.monitor.events, BATCH, timeout_ms);
         mci_engine_lock();
         if (loop.is_stopping)
             break;
-        dispatch(loop.main_epfd);
-        if (loop.data_count > 0 && !loop.is_data_armed && mci_list_is_empty(&loop.take_over.link))
+        is_data_ready = false;
+        dispatch(&loop.monitor, count, &is_data_ready);
+        if (is_data_ready && loop.is_data_armed)
             data_ready();
         timers_run();
         timeout_ms = next_timeout_ms();
@@ -272,25 +384,34 @@ static void close_all(void)
         close(loop.data_epfd);
     if (loop.wake_fd >= 0)
         close(loop.wake_fd);
-    loop.main_epfd = loop.data_epfd = loop.wake_fd = -1;
+    if (loop.bell_fd >= 0)
+        close(loop.bell_fd);
+    loop.main_epfd = loop.data_epfd = loop.wake_fd = loop.bell_fd = -1;
 }
 
 mcomm_err_t mci_loop_start(void)
 {
     struct epoll_event wake = {.events = EPOLLIN, .data.ptr = &loop.wake_fd};
-    struct epoll_event data = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = &loop.data_epfd};
+    struct epoll_event data = {.events = EPOLLIN, .data.ptr = &loop.data_epfd};
+    struct epoll_event bell = {.events = EPOLLIN, .data.ptr = &loop.bell_fd};
     mcomm_err_t err;
 
     mci_list_init(&loop.timers);
     mci_loop_timer_init(&loop.take_over, take_over_check, NULL);
     loop.is_stopping = false;
     loop.is_data_armed = true;
+    loop.is_watched = loop.is_rung = loop.is_parked = false;
     loop.data_count = 0;
+    memset(&loop.monitor, 0, sizeof(loop.monitor));
+    memset(&loop.watcher, 0, sizeof(loop.watcher));
+    memset(&loop.poll, 0, sizeof(loop.poll));
     loop.main_epfd = epoll_create1(EPOLL_CLOEXEC);
     loop.data_epfd = epoll_create1(EPOLL_CLOEXEC);
     loop.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (loop.main_epfd < 0 || loop.data_epfd < 0 || loop.wake_fd < 0 ||
+    loop.bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop.main_epfd < 0 || loop.data_epfd < 0 || loop.wake_fd < 0 || loop.bell_fd < 0 ||
         epoll_ctl(loop.main_epfd, EPOLL_CTL_ADD, loop.wake_fd, &wake) != 0 ||
+        epoll_ctl(loop.data_epfd, EPOLL_CTL_ADD, loop.bell_fd, &bell) != 0 ||
         epoll_ctl(loop.main_epfd, EPOLL_CTL_ADD, loop.data_epfd, &data) != 0) {
         err = mci_err_sys(MCOMM_ERR_SYS, errno, "cannot make the monitor's event descriptors");
         goto close_fds;

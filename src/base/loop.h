@@ -14,8 +14,8 @@
 struct mci_loop_fd {
     int fd;
     bool is_data;
-    uint32_t events; /* EPOLLIN | EPOLLOUT ... */
-    void (*fn)(struct mci_loop_fd *fd, uint32_t events);
+    uint32_t events;                                     /* EPOLLIN | EPOLLOUT ... */
+    void (*fn)(struct mci_loop_fd *fd, uint32_t events); /* events may be over by now */
     void *arg;
 };
 
@@ -39,5 +39,12 @@ void mci_loop_timer_set(struct mci_loop_timer *timer, int64_t in_ns); /* again: 
 void mci_loop_timer_cancel(struct mci_loop_timer *timer);             /* safe if not set */
 /* An application thread is about to sleep: the monitor takes over the data descriptors at once. */
 void mci_loop_take_over(void);
+/*
+ * Sleep until something comes on the data descriptors or mci_loop_watch_wake() is called, at most
+ * ns. One thread at a time. Returns the number of events handled; -1: not possible, did not sleep.
+ * lock: engine, released meanwhile
+ */
+int mci_loop_watch(int64_t ns);
+void mci_loop_watch_wake(void);
 
 #endif

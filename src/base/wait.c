@@ -40,6 +40,7 @@
 
 struct mci_doorbell *mci_doorbell_self;
 static int doorbell_fd = -1;
+static bool is_shared; /* other processes may ring. lock: engine */
 static bool has_membarrier;
 static uint32_t spin_rounds;
 static uint32_t sticky_waits; /* lock: engine */
@@ -68,6 +69,7 @@ mcomm_err_t mci_doorbell_start(void)
         return MCOMM_ERR_NO_MEM;
     }
     mci_doorbell_self = page;
+    is_shared = false;
     has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
     return MCOMM_SUCCESS;
 }
@@ -84,6 +86,7 @@ void mci_doorbell_stop(void)
 
 int mci_doorbell_fd(void)
 {
+    is_shared = true;
     return doorbell_fd;
 }
 
@@ -91,6 +94,12 @@ void mci_doorbell_wake(struct mci_doorbell *bell)
 {
     atomic_fetch_add(&bell->seq, 1);
     syscall(SYS_futex, &bell->seq, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void mci_wake_self_slow(void)
+{
+    mci_doorbell_wake(mci_doorbell_self);
+    mci_loop_watch_wake();
 }
 
 /* ---- pollers ---- */
@@ -152,32 +161,53 @@ void mci_wait_set_local_ranks(int count, int allowed_cores)
             count <= allowed_cores && allowed_cores > 1 ? SPIN_PAUSES * ROUNDS_PER_PAUSE : 0;
 }
 
-/* Sleep until the doorbell rings, at most until the deadline. lock: engine, released meanwhile */
-static void wait_sleep(const struct mci_waiter *w)
+bool mci_wait_may_spin(void)
+{
+    return spin_rounds > 0;
+}
+
+/* On the doorbell, for rings from other threads and processes; the monitor serves the sockets. */
+static void sleep_on_bell(int64_t ns)
 {
     struct mci_doorbell *bell = mci_doorbell_self;
-    int64_t ns = has_membarrier ? SLEEP_MAX_NS : SLEEP_NO_FENCE_NS;
+    struct timespec ts = {ns / 1000000000, ns % 1000000000};
     uint32_t seq = atomic_load(&bell->seq);
-    struct timespec ts;
+
+    if (is_shared && has_membarrier)
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    if (progress_all() > 0)
+        return;
+    mci_loop_take_over(); /* after the last poll, which would look like one more poller */
+    mci_engine_unlock();
+    syscall(SYS_futex, &bell->seq, FUTEX_WAIT, seq, &ts, NULL, 0);
+    mci_engine_lock();
+}
+
+/*
+ * Sleep until something comes or the doorbell rings, at most until the deadline. Returns the number
+ * of events handled. lock: engine, released meanwhile: whoever rings in this process holds it, so
+ * only peers that map the doorbell need the fence.
+ */
+static int wait_sleep(const struct mci_waiter *w)
+{
+    int64_t ns = is_shared && !has_membarrier ? SLEEP_NO_FENCE_NS : SLEEP_MAX_NS;
+    int events = -1;
 
     if (w->timeout_ms >= 0) {
         int64_t left = w->deadline_ns - mci_clock_ns();
 
         if (left <= 0)
-            return;
+            return 0;
         ns = left < ns ? left : ns;
     }
-    atomic_fetch_add(&bell->sleepers, 1);
-    if (has_membarrier)
-        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
-    if (progress_all() == 0) {
-        mci_loop_take_over(); /* after the last poll, which would look like one more poller */
-        ts = (struct timespec){ns / 1000000000, ns % 1000000000};
-        mci_engine_unlock();
-        syscall(SYS_futex, &bell->seq, FUTEX_WAIT, seq, &ts, NULL, 0);
-        mci_engine_lock();
-    }
-    atomic_fetch_sub(&bell->sleepers, 1);
+    atomic_fetch_add(&mci_doorbell_self->sleepers, 1);
+    if (!is_shared)
+        events = mci_loop_watch(ns);
+    if (events < 0)
+        sleep_on_bell(ns);
+    if (atomic_fetch_sub(&mci_doorbell_self->sleepers, 1) > 1 && events >= 0)
+        mci_loop_take_over(); /* for the others, who rely on somebody who serves the sockets */
+    return events;
 }
 
 static void wait_yield(void)
@@ -243,7 +273,8 @@ static inline mcomm_err_t wait_step(struct mci_waiter *w)
     if (idle == 2 && sticky_waits > 0)
         sticky_waits--;
     if (sticky_waits > 0 || idle > spin_rounds + YIELD_ROUNDS) {
-        wait_sleep(w);
+        if (wait_sleep(w) > 0)
+            w->idle_rounds = 1;
     } else if (idle > spin_rounds) {
         wait_yield();
     } else if (mci_engine_is_contended()) {

@@ -23,7 +23,8 @@ struct mci_doorbell {
 mcomm_err_t mci_doorbell_start(void); /* creates this process's page */
 void mci_doorbell_stop(void);
 extern struct mci_doorbell *mci_doorbell_self;
-int mci_doorbell_fd(void); /* to be passed to local peers, which map 4096 bytes of it */
+/* To be passed to local peers, which map 4096 bytes of it. From then on they may ring. */
+int mci_doorbell_fd(void);
 
 void mci_doorbell_wake(struct mci_doorbell *bell); /* the slow part of ring */
 /* After a store that a sleeper of bell's process may wait for. No fence: sleepers use membarrier.
@@ -34,10 +35,13 @@ static inline void mci_doorbell_ring(struct mci_doorbell *bell)
     if (__builtin_expect(atomic_load_explicit(&bell->sleepers, memory_order_relaxed) != 0, 0))
         mci_doorbell_wake(bell);
 }
-/* Something completed in this process: wake its sleeping threads. */
+/* Something completed in this process: wake its sleeping threads. lock: engine */
+void mci_wake_self_slow(void);
 static inline void mci_wake_self(void)
 {
-    mci_doorbell_ring(mci_doorbell_self);
+    if (__builtin_expect(
+            atomic_load_explicit(&mci_doorbell_self->sleepers, memory_order_relaxed) != 0, 0))
+        mci_wake_self_slow();
 }
 
 /* Pollers: called by whoever drives progress. Return the number of events handled. lock: engine */
@@ -49,6 +53,7 @@ int mci_progress(void); /* one round over all pollers. lock: engine */
 
 /* Processes of the job on this machine and cores this process may use: decides whether to spin. */
 void mci_wait_set_local_ranks(int count, int allowed_cores);
+bool mci_wait_may_spin(void); /* every local rank has a core of its own */
 
 struct mci_waiter {
     int64_t deadline_ns; /* 0: not set yet; at the first look at the clock if timeout_ms >= 0 */

@@ -208,6 +208,7 @@ static void processes_wake_each_other(void **state)
     child = fork();
     mine = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fds[child == 0], 0);
     other = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fds[child != 0], 0);
+    mci_doorbell_fd(); /* passed on: from here on others may ring */
     mci_doorbell_self = mine;
     play(child == 0, other, 3000);
     if (child == 0)
@@ -329,6 +330,152 @@ static void monitor_serves_data_when_nobody_polls(void **state)
     close(handle.fd);
 }
 
+/* ---- a thread that sleeps on the data descriptors ---- */
+static struct mci_loop_fd socket_like;
+static bool got_event, got_ring;
+static pthread_t served_by;
+
+static void fd_note(struct mci_loop_fd *handle, uint32_t events)
+{
+    uint64_t value;
+
+    (void)events;
+    if (read(handle->fd, &value, sizeof(value)) != sizeof(value))
+        return; /* another thread was faster */
+    served_by = pthread_self();
+    got_event = true;
+    mci_wake_self();
+}
+
+static void socket_like_open(void)
+{
+    socket_like = (struct mci_loop_fd){
+        .fd = eventfd(0, EFD_NONBLOCK), .is_data = true, .events = EPOLLIN, .fn = fd_note};
+    mci_engine_lock();
+    assert_int_equal(mci_loop_fd_add(&socket_like), MCOMM_SUCCESS);
+    mci_engine_unlock();
+}
+
+static void socket_like_close(void)
+{
+    mci_engine_lock();
+    mci_loop_fd_del(&socket_like);
+    mci_engine_unlock();
+    close(socket_like.fd);
+}
+
+static void until_asleep(uint32_t count)
+{
+    while (atomic_load(&mci_doorbell_self->sleepers) < count)
+        sched_yield();
+}
+
+static void *write_when_asleep(void *arg)
+{
+    uint64_t one = 1;
+
+    (void)arg;
+    until_asleep(1);
+    mci_engine_lock(); /* it has released the lock: it sleeps, or is just about to */
+    mci_engine_unlock();
+    assert_int_equal(write(socket_like.fd, &one, sizeof(one)), sizeof(one));
+    return NULL;
+}
+
+static void thread_that_sleeps_serves_its_sockets_itself(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    socket_like_open();
+    for (int i = 0; i < 100; i++) {
+        got_event = false;
+        pthread_create(&thread, NULL, write_when_asleep, NULL);
+        mci_engine_lock();
+        assert_int_equal(mci_wait_flag(&got_event, 10000), MCOMM_SUCCESS);
+        assert_true(pthread_equal(served_by, pthread_self()));
+        mci_engine_unlock();
+        pthread_join(thread, NULL);
+    }
+    socket_like_close();
+}
+
+static void *ring_when_asleep(void *arg)
+{
+    (void)arg;
+    until_asleep(1);
+    mci_engine_lock();
+    got_ring = true;
+    mci_wake_self();
+    mci_engine_unlock();
+    return NULL;
+}
+
+static void thread_that_sleeps_on_sockets_is_woken_by_others(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    socket_like_open();
+    for (int i = 0; i < 100; i++) {
+        got_ring = false;
+        pthread_create(&thread, NULL, ring_when_asleep, NULL);
+        mci_engine_lock();
+        assert_int_equal(mci_wait_flag(&got_ring, 10000), MCOMM_SUCCESS);
+        mci_engine_unlock();
+        pthread_join(thread, NULL);
+    }
+    socket_like_close();
+}
+
+static void *wait_for_ring(void *arg)
+{
+    mcomm_err_t *err_p = arg;
+
+    mci_engine_lock();
+    *err_p = mci_wait_flag(&got_ring, 10000);
+    mci_engine_unlock();
+    return NULL;
+}
+
+static void fd_ring(struct mci_loop_fd *handle, uint32_t events)
+{
+    (void)handle;
+    (void)events;
+    got_ring = true;
+    mci_loop_fd_del(handle);
+    mci_wake_self();
+}
+
+/* The first one watches the sockets; when it has left, what comes still reaches the second. */
+static void sockets_are_served_when_one_of_two_sleepers_leaves(void **state)
+{
+    struct mci_loop_fd other = {.is_data = true, .events = EPOLLIN, .fn = fd_ring};
+    uint64_t one = 1;
+    pthread_t second, writer;
+    mcomm_err_t err;
+
+    (void)state;
+    socket_like_open();
+    got_event = got_ring = false;
+    other.fd = eventfd(0, EFD_NONBLOCK);
+    mci_engine_lock();
+    assert_int_equal(mci_loop_fd_add(&other), MCOMM_SUCCESS);
+    mci_engine_unlock();
+    pthread_create(&second, NULL, wait_for_ring, &err);
+    pthread_create(&writer, NULL, write_when_asleep, NULL);
+    mci_engine_lock();
+    assert_int_equal(mci_wait_flag(&got_event, 10000), MCOMM_SUCCESS);
+    mci_engine_unlock();
+    pthread_join(writer, NULL);
+    until_asleep(1);
+    assert_int_equal(write(other.fd, &one, sizeof(one)), sizeof(one));
+    pthread_join(second, NULL);
+    assert_int_equal(err, MCOMM_SUCCESS);
+    close(other.fd);
+    socket_like_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +492,12 @@ int main(void)
                                         engine_down),
         cmocka_unit_test_setup_teardown(monitor_serves_data_when_nobody_polls, engine_up,
                                         engine_down),
+        cmocka_unit_test_setup_teardown(thread_that_sleeps_serves_its_sockets_itself, engine_up,
+                                        engine_down),
+        cmocka_unit_test_setup_teardown(thread_that_sleeps_on_sockets_is_woken_by_others, engine_up,
+                                        engine_down),
+        cmocka_unit_test_setup_teardown(sockets_are_served_when_one_of_two_sleepers_leaves,
+                                        engine_up, engine_down),
         cmocka_unit_test_setup_teardown(processes_wake_each_other, engine_up, NULL),
     };
 
