@@ -7,3 +7,4 @@ libmcomm_all_la_SOURCES += %D%/handle.h %D%/settings.h %D%/settings.def %D%/lock
 libmcomm_all_la_SOURCES += %D%/settings.c %D%/settings_text.c %D%/settings_text.h
 libmcomm_all_la_SOURCES += %D%/info.c %D%/info.h
 libmcomm_all_la_SOURCES += %D%/copy.c %D%/copy.h
+libmcomm_all_la_SOURCES += %D%/proc.c %D%/proc.h

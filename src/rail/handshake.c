@@ -292,6 +292,14 @@ mcomm_err_t mci_handshake_accept(int fd, const void *extra, size_t extra_nbytes,
     return handshake_start(hs, MCI_AUTH_ACCEPTOR, mci_rail_own_card()->key, &payload);
 }
 
+bool mci_handshake_is_connected(const struct mci_handshake *handshake)
+{
+    struct sockaddr_storage addr;
+    socklen_t nbytes = sizeof(addr);
+
+    return getpeername(handshake->io.fd, (struct sockaddr *)&addr, &nbytes) == 0;
+}
+
 bool mci_handshake_is_committed(const struct mci_handshake *handshake)
 {
     return handshake->auth.state != MCI_AUTH_WAIT_CHALLENGE;

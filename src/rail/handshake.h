@@ -41,6 +41,8 @@ mcomm_err_t mci_handshake_connect(int fd, const struct mci_card *acceptor, const
                                   void *arg, struct mci_handshake **handshake_p);
 mcomm_err_t mci_handshake_accept(int fd, const void *extra, size_t extra_nbytes, int timeout_ms,
                                  mci_handshake_fn_t fn, void *arg);
+/* Has the other side's system taken the connection? */
+bool mci_handshake_is_connected(const struct mci_handshake *handshake);
 /* Has the proof been sent? From then on the other side may have taken the connection. */
 bool mci_handshake_is_committed(const struct mci_handshake *handshake);
 /* Close it; fn is not called. Not after fn was called. */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/settings.h"
 #include "base/wait.h"
 #include "rail/rail_priv.h"
@@ -50,6 +51,7 @@ static struct {
     struct mci_peer *self;
     struct mci_card card;
     bool is_started;
+    bool is_keeping;   /* peers without a reference */
     int started_count; /* rails that are up */
     mci_am_fn_t am[MCI_AM_MAX];
     mci_peer_failed_fn_t failed[HOOK_MAX];
@@ -86,22 +88,6 @@ static void read_text(const char *path, char *buf, size_t nbytes)
     buf[n > 0 ? n : 0] = '\0';
     if (fd >= 0)
         close(fd);
-}
-
-/* Field 22 of /proc/self/stat; the name in field 2 may hold spaces and brackets. */
-static uint64_t own_start_time(void)
-{
-    char buf[1024];
-    const char *p;
-    unsigned long long ticks = 0;
-
-    read_text("/proc/self/stat", buf, sizeof(buf));
-    p = strrchr(buf, ')');
-    for (int field = 2; p != NULL && field < 22; field++)
-        p = strchr(p + 1, ' ');
-    if (p != NULL)
-        sscanf(p + 1, "%llu", &ticks);
-    return ticks;
 }
 
 /* Processes with equal keys see the same abstract sockets and may pass each other memory. */
@@ -165,7 +151,7 @@ static void card_make(struct mci_card *card)
     mci_random(card->key, sizeof(card->key));
     card->node_key = own_node_key();
     card->pid = getpid();
-    card->start_time = own_start_time();
+    card->start_time = mci_proc_start_time(0);
     own_cpus(card->cpus);
     gethostname(card->host, sizeof(card->host) - 1);
 }
@@ -261,14 +247,32 @@ static void peer_free(struct mci_peer *peer)
     mci_mem_free(full(peer));
 }
 
+static bool is_forgettable(const struct mci_peer *peer)
+{
+    return peer->state == MCI_PEER_IDLE || (peer->state == MCI_PEER_FAILED && peer->conn == NULL);
+}
+
 /* A connection keeps the peer known: only unconnected or failed ones go with their last reference.
  */
 void mci_peer_release(struct mci_peer *peer)
 {
-    if (--peer->refs > 0 || peer == rails.self)
+    if (--peer->refs > 0 || peer == rails.self || rails.is_keeping)
         return;
-    if (peer->state == MCI_PEER_IDLE || (peer->state == MCI_PEER_FAILED && peer->conn == NULL))
+    if (is_forgettable(peer))
         peer_free(peer);
+}
+
+void mci_rail_keep_peers(bool is_on)
+{
+    struct mci_peer *peer;
+
+    rails.is_keeping = is_on;
+    for (size_t cursor = 0; !is_on && (peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL;) {
+        if (peer->refs > 0 || peer == rails.self || !is_forgettable(peer))
+            continue;
+        peer_free(peer);
+        cursor = 0; /* the table has changed */
+    }
 }
 
 const char *mci_peer_host(const struct mci_peer *peer)
@@ -295,12 +299,26 @@ static void connect_over(struct mci_peer *peer, const struct mci_rail_ops *ops)
     ops->connect(peer);
 }
 
+static void connect_timer_start(struct mci_peer *peer);
+
+/*
+ * Nobody answers: the peer is given up. But one whose system has taken our connection and that says
+ * nothing is stopped or busy, like a connected one may be: what waits for it waits on, up to the
+ * caller's time limit.
+ */
 static void connect_expired(struct mci_loop_timer *timer)
 {
     struct mci_peer *peer = timer->arg;
 
     if (peer->state != MCI_PEER_CONNECTING)
         return;
+    if (peer->ops->is_reached(peer)) {
+        mci_log_info("peer %d (%s pid %lld): silent for %lld ms while connecting over %s: stopped?",
+                     peer->world_rank, mci_peer_host(peer), (long long)peer->pid,
+                     (long long)mci_settings.connect_timeout, peer->ops->name);
+        connect_timer_start(peer);
+        return;
+    }
     peer->ops->close(peer, MCOMM_ERR_UNREACHABLE);
     mci_peer_unreachable(peer, peer->ops, "no answer within the connect time-out");
 }
@@ -356,7 +374,7 @@ bool mci_peer_accepts(struct mci_peer *peer, const struct mci_rail_ops *ops)
 void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void *conn,
                     size_t eager_max)
 {
-    struct mci_list queue, *node;
+    struct mci_list sent, *node;
 
     mci_loop_timer_cancel(&full(peer)->connect_timer);
     peer->ops = ops;
@@ -364,17 +382,23 @@ void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void 
     peer->eager_max = eager_max < MCI_FRAME_MAX ? eager_max : MCI_FRAME_MAX;
     peer_move(peer, MCI_PEER_READY);
     peer->refs++; /* it may fail meanwhile */
-    mci_list_init(&queue);
-    while ((node = mci_list_pop(&peer->waiting)) != NULL)
-        mci_list_push(&queue, node);
-    while ((node = mci_list_pop(&queue)) != NULL) {
+    mci_list_init(&sent);
+    while ((node = mci_list_pop(&peer->waiting)) != NULL) {
         struct mci_tx *tx = mci_container_of(node, struct mci_tx, link);
         mcomm_err_t err = mci_peer_is_failed(peer) ? MCOMM_ERR_PROC_FAILED
                                                    : ops->send(peer, &tx->frame, tx->iov,
                                                                tx->iov_count, tx->frame.nbytes, tx);
 
-        if (err != MCI_PENDING)
-            mci_tx_finish(tx, err);
+        if (err == MCI_PENDING)
+            continue;
+        tx->err = err;
+        mci_list_push(&sent, node);
+    }
+    /* Only now: what the callbacks send comes behind all that has waited. */
+    while ((node = mci_list_pop(&sent)) != NULL) {
+        struct mci_tx *tx = mci_container_of(node, struct mci_tx, link);
+
+        mci_tx_finish(tx, tx->err);
     }
     mci_wake_self();
     mci_peer_release(peer);
@@ -588,7 +612,7 @@ void mci_rail_stop(int timeout_ms)
     mci_op_stop();
     mci_map_fini(&rails.peers);
     rails.self = NULL;
-    rails.is_started = false;
+    rails.is_started = rails.is_keeping = false;
     mci_engine_unlock();
 }
 

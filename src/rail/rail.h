@@ -98,6 +98,8 @@ mcomm_err_t mci_peer_intern(const void *card, size_t nbytes, struct mci_peer **p
 struct mci_peer *mci_peer_self(void);
 struct mci_peer *mci_peer_find(uint64_t proc_id); /* NULL if not known */
 void mci_peer_release(struct mci_peer *peer);
+/* While it is on, a peer without a reference stays known. */
+void mci_rail_keep_peers(bool is_on);
 const char *mci_peer_host(const struct mci_peer *peer);
 const char *mci_peer_rail_name(const struct mci_peer *peer); /* "none" unless ready */
 const char *mci_peer_reason(const struct mci_peer *peer);    /* why it failed, "" */
@@ -148,7 +150,8 @@ struct mci_tx {
     size_t iov_count, iov_index, iov_offset;
     mcomm_iov_t one; /* for the one-piece form */
     size_t sent;
-    bool is_owned; /* made by the rail, payload copied behind it */
+    mcomm_err_t err; /* of one that waited for the connection, until done is called */
+    bool is_owned;   /* made by the rail, payload copied behind it */
 };
 /*
  * Send one frame, in order with the other frames to this peer.

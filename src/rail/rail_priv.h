@@ -51,9 +51,12 @@ struct mci_rail_ops {
     void (*stop)(void);
     /*
      * Begin to connect; ends in mci_peer_ready() or mci_peer_unreachable(), perhaps from within.
-     * Must not block; peer.c gives up after the setting connect_timeout and calls close.
+     * Must not block, has no deadline of its own. After the setting connect_timeout peer.c asks
+     * is_reached; if not, it calls close.
      */
     void (*connect)(struct mci_peer *peer);
+    /* Connecting: the process is there, a connection of ours is with its system. */
+    bool (*is_reached)(struct mci_peer *peer);
     /* As mci_peer_sendv(), peer READY, tx and iov valid; keeps the order of earlier pending ones.
      */
     mcomm_err_t (*send)(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,

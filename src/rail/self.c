@@ -92,6 +92,12 @@ static void self_connect(struct mci_peer *peer)
     (void)peer; /* always ready */
 }
 
+static bool self_is_reached(struct mci_peer *peer)
+{
+    (void)peer;
+    return true;
+}
+
 static mcomm_err_t self_send(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                              size_t iov_count, size_t nbytes, struct mci_tx *tx)
 {
@@ -167,6 +173,7 @@ const struct mci_rail_ops mci_rail_self_ops = {
     .start = self_start,
     .stop = self_stop,
     .connect = self_connect,
+    .is_reached = self_is_reached,
     .send = self_send,
     .unsend = self_unsend,
     .outop_start = self_outop_start,

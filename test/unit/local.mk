@@ -17,11 +17,16 @@ UNIT_TESTS += %D%/test_rt_auth %D%/test_rt_addr %D%/test_rt_rdv %D%/test_rt_fuzz
 %C%_test_rt_rdv_LDADD = $(UNIT_LDADD)
 %C%_test_rt_fuzz_LDADD = $(UNIT_LDADD)
 %C%_test_rt_select_LDADD = $(UNIT_LDADD)
-UNIT_TESTS += %D%/test_rail_shm_pair %D%/test_rail_shm_kill
+UNIT_TESTS += %D%/test_rail_shm_pair %D%/test_rail_shm_kill %D%/test_rail_shm_meet %D%/test_rail_shm_region
 %C%_test_rail_shm_pair_SOURCES = %D%/test_rail_shm_pair.c %D%/rail_shm_common.h
 %C%_test_rail_shm_pair_LDADD = $(UNIT_LDADD)
-%C%_test_rail_shm_kill_SOURCES = %D%/test_rail_shm_kill.c %D%/rail_shm_common.h
+RAIL_SHM_KID = %D%/rail_shm_kid.c %D%/rail_shm_kid.h %D%/rail_shm_common.h
+%C%_test_rail_shm_kill_SOURCES = %D%/test_rail_shm_kill.c $(RAIL_SHM_KID)
 %C%_test_rail_shm_kill_LDADD = $(UNIT_LDADD)
+%C%_test_rail_shm_meet_SOURCES = %D%/test_rail_shm_meet.c $(RAIL_SHM_KID)
+%C%_test_rail_shm_meet_LDADD = $(UNIT_LDADD)
+%C%_test_rail_shm_region_SOURCES = %D%/test_rail_shm_region.c $(RAIL_SHM_KID)
+%C%_test_rail_shm_region_LDADD = $(UNIT_LDADD)
 
 EXTRA_DIST += %D%/rail_pair.h
 UNIT_TESTS += %D%/test_rail_tcp %D%/test_rail_tcp_connect %D%/test_rail_tcp_fuzz
@@ -30,7 +35,8 @@ UNIT_TESTS += %D%/test_rail_tcp %D%/test_rail_tcp_connect %D%/test_rail_tcp_fuzz
 %C%_test_rail_tcp_fuzz_LDADD = $(UNIT_LDADD)
 
 # settings, core, topo
-UNIT_TESTS += %D%/test_base_settings %D%/test_core_objects %D%/test_topo
+UNIT_TESTS += %D%/test_base_settings %D%/test_core_objects %D%/test_core_threads %D%/test_topo
+%C%_test_core_threads_LDADD = $(UNIT_LDADD) -lpthread
 %C%_test_base_settings_LDADD = $(UNIT_LDADD)
 %C%_test_core_objects_LDADD = $(UNIT_LDADD)
 %C%_test_topo_LDADD = $(UNIT_LDADD)

@@ -96,6 +96,8 @@ struct outgoing {
 };
 static uint32_t sent[2], sent_done[2];
 static mcomm_err_t sent_err;
+static int echoes; /* so many frames are sent from within done */
+static struct outgoing *frame_send(int to, size_t nbytes, bool has_tx);
 
 static void outgoing_done(struct mci_tx *tx, mcomm_err_t err)
 {
@@ -107,6 +109,10 @@ static void outgoing_done(struct mci_tx *tx, mcomm_err_t err)
     memset(out->buf, 0xee, 1); /* reusable: damage must not be seen by the receiver */
     free(out->buf);
     free(out);
+    if (echoes > 0) {
+        echoes--;
+        frame_send(0, 10, true);
+    }
 }
 
 /* To peer ends[to]; arrives as from ends[!to]. */
@@ -343,6 +349,27 @@ static void full_ring_leaves_the_unit_being_read_alone(void **state)
     }
     poll_until_idle();
     assert_int_equal(got[1].done, sent[0]);
+    pair_down();
+}
+
+/* What callbacks send is behind all that had been sent before it. */
+static void frames_that_waited_for_the_connection_go_first(void **state)
+{
+    (void)state;
+    pair_up(MCI_SHM_RING_MIN);
+    for (int i = 0; i < 2; i++) {
+        mci_peer_fail(ends[i], "make room");
+        mci_peer_release(ends[i]);
+        ends[i] = peer_invent(i);
+        ends[i]->state = MCI_PEER_CONNECTING;
+    }
+    for (int i = 0; i < 5; i++)
+        frame_send(0, 100, true);
+    echoes = 3;
+    assert_int_equal(mci_shm_conn_pair(ends[0], ends[1], MCI_SHM_RING_MIN), MCOMM_SUCCESS);
+    assert_int_equal(echoes, 0);
+    poll_until_idle();
+    assert_int_equal(got[1].done, 8);
     pair_down();
 }
 
@@ -680,6 +707,7 @@ int main(void)
         cmocka_unit_test(ring_positions_wrap_many_times),
         cmocka_unit_test(full_ring_queues_frames_and_unsend_takes_them_back),
         cmocka_unit_test(full_ring_leaves_the_unit_being_read_alone),
+        cmocka_unit_test(frames_that_waited_for_the_connection_go_first),
         cmocka_unit_test(full_slots_queue_short_frames),
         cmocka_unit_test(a_short_place_takes_the_beginning_and_the_rest_is_discarded),
         cmocka_unit_test(failure_ends_queued_and_half_received_frames),

@@ -228,7 +228,8 @@ void mci_shm_conn_close(struct mci_shm_conn *conn, mcomm_err_t err)
 
     if (conn->is_closed)
         return;
-    if (conn->state == MCI_SHM_READY && err == MCOMM_ERR_NOT_INIT && !conn->is_peer_gone)
+    if ((conn->state == MCI_SHM_READY || conn->state == MCI_SHM_WAIT_ACCEPT) &&
+        err == MCOMM_ERR_NOT_INIT && !conn->is_peer_gone)
         mci_shm_ctl_send(conn, MCI_SHM_CTL_BYE, NULL, NULL, 0);
     conn->is_closed = true;
     mci_shm_conn_move(conn, MCI_SHM_CLOSED);

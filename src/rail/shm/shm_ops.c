@@ -79,6 +79,7 @@ const struct mci_rail_ops mci_rail_shm_ops = {
     .start = shm_start,
     .stop = shm_stop,
     .connect = mci_shm_connect,
+    .is_reached = mci_shm_is_reached,
     .send = mci_shm_send,
     .send_now = mci_shm_send_now,
     .unsend = mci_shm_unsend,

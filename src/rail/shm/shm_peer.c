@@ -9,16 +9,16 @@
 #include "config.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/hash.h"
+#include "base/proc.h"
 #include "base/settings.h"
 #include "rail/handshake.h"
 #include "rail/shm/shm_priv.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -27,10 +27,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define RETRY_NS 2000000   /* the listener's queue was full */
+#define RETRY_NS 2000000 /* the listener's queue was full, or it closed before it answered */
+#define TRIES_MAX 4
 #define YIELD_NS 100000000 /* is the process to which we yielded still there? */
 #define BACKLOG 256
 #define KICK_IDLE_NS 20000
+#define KICK_MAX_NS 1000000
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
@@ -38,10 +40,12 @@
 /* The first argument of REFUSE. */
 enum refusal {
     REFUSE_YIELD = 1, /* my own connection to you is on its way */
-    REFUSE_CANNOT
+    REFUSE_CANNOT,
+    REFUSE_FAILED /* you have failed, for me: no use to try */
 };
 
 static void conn_process(struct mci_loop_fd *handle, uint32_t events);
+static void attempt_again(struct mci_shm_conn *conn, const char *reason);
 static void connect_try(struct mci_shm_conn *conn);
 
 static socklen_t socket_name(const uint8_t name[16], struct sockaddr_un *addr)
@@ -119,30 +123,6 @@ static void process_ended(struct mci_loop_fd *handle, uint32_t events)
         conn_dead(conn, false, "the process has died");
 }
 
-/* Field 22 of /proc/PID/stat; the name in field 2 may hold spaces and brackets. */
-static uint64_t start_time(pid_t pid)
-{
-    char path[32], buf[1024];
-    unsigned long long ticks = 0;
-    const char *p;
-    ssize_t n;
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    n = read(fd, buf, sizeof(buf) - 1);
-    close(fd);
-    buf[n > 0 ? n : 0] = '\0';
-    p = strrchr(buf, ')');
-    for (int field = 2; p != NULL && field < 22; field++)
-        p = strchr(p + 1, ' ');
-    if (p != NULL)
-        sscanf(p + 1, "%llu", &ticks);
-    return ticks;
-}
-
 /*
  * The socket alone does not tell when a child made by fork() still holds the other end. The
  * kernel's word on who connected is used, not the card's: it is right across pid namespaces.
@@ -155,7 +135,7 @@ void mci_shm_watch_process(struct mci_shm_conn *conn)
     if (getsockopt(conn->sock.fd, SOL_SOCKET, SO_PEERCRED, &cred, &nbytes) != 0 || cred.pid <= 0)
         return;
     conn->pidfd.fd = (int)syscall(SYS_pidfd_open, cred.pid, 0);
-    if (start_time(cred.pid) != conn->peer->card->start_time) {
+    if (mci_proc_start_time(cred.pid) != conn->peer->card->start_time) {
         if (conn->pidfd.fd >= 0)
             close(conn->pidfd.fd);
         conn->pidfd.fd = -1;
@@ -211,6 +191,13 @@ static void conn_refuse(struct mci_shm_conn *conn, enum refusal why)
     conn_drop(conn);
 }
 
+static bool is_hung_up(const struct mci_shm_conn *conn)
+{
+    char next;
+
+    return recv(conn->sock.fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void hello_received(struct mci_shm_conn *conn)
 {
     uint64_t probe_addr = conn->in.arg[0], probe_token = conn->in.arg[1], arg[4];
@@ -218,6 +205,10 @@ static void hello_received(struct mci_shm_conn *conn)
     struct mci_peer *peer;
     int fd = mci_doorbell_fd();
 
+    if (is_hung_up(conn)) { /* an attempt given up while this process slept: it says nothing */
+        conn_drop(conn);
+        return;
+    }
     if (mci_shm_seg_attach(&conn->seg, mci_shm_ctl_take_fd(conn, 0)) != MCOMM_SUCCESS ||
         mci_shm_conn_bell(conn, mci_shm_ctl_take_fd(conn, 1)) != MCOMM_SUCCESS ||
         mci_peer_intern(conn->card, sizeof(*conn->card), &peer) != MCOMM_SUCCESS) {
@@ -226,7 +217,7 @@ static void hello_received(struct mci_shm_conn *conn)
         return;
     }
     if (!mci_peer_accepts(peer, &mci_rail_shm_ops)) {
-        conn_refuse(conn, REFUSE_YIELD);
+        conn_refuse(conn, mci_peer_is_failed(peer) ? REFUSE_FAILED : REFUSE_YIELD);
         mci_peer_release(peer);
         return;
     }
@@ -274,33 +265,57 @@ static void yield_check(struct mci_loop_timer *timer)
         mci_loop_timer_set(timer, YIELD_NS);
 }
 
-static void refuse_received(struct mci_shm_conn *conn)
+static void yield_begin(struct mci_shm_conn *conn)
 {
-    bool is_yield = conn->in.arg[0] == REFUSE_YIELD;
-
-    mci_shm_ctl_next(conn);
-    if (!is_yield) {
-        conn_unreachable(conn, "it cannot use shared memory");
-        return;
-    }
-    mci_loop_fd_del(&conn->sock); /* peer.c's deadline covers the wait for the other connection */
+    mci_loop_fd_del(&conn->sock);
     mci_shm_watch_process(conn);
     mci_shm_conn_move(conn, MCI_SHM_YIELDED);
     conn->timer.fn = yield_check;
     mci_loop_timer_set(&conn->timer, YIELD_NS);
 }
 
-/* In the monitor thread: until nothing has come for a moment, or somebody else wants to poll. */
+static void refuse_received(struct mci_shm_conn *conn)
+{
+    uint64_t why = conn->in.arg[0];
+
+    mci_shm_ctl_next(conn);
+    if (why == REFUSE_YIELD)
+        yield_begin(conn);
+    else if (why == REFUSE_FAILED)
+        mci_peer_fail(conn->peer, "it counts this process as failed");
+    else
+        conn_unreachable(conn, "it cannot use shared memory");
+}
+
+static void kick_timer(struct mci_loop_timer *timer);
+static struct mci_loop_timer kick_again = {.link = {&kick_again.link, &kick_again.link},
+                                           .fn = kick_timer};
+
+/*
+ * In the monitor thread: until nothing has come for a moment, or somebody else wants to poll. A
+ * stream without end may not keep the thread from its timers and sockets: they come in between.
+ */
 static void kicked(void)
 {
-    int64_t idle_since = mci_clock_ns();
+    int64_t now = mci_clock_ns(), end = now + KICK_MAX_NS, idle_since = now;
+    bool is_contended;
 
     do {
         if (mci_shm_poll(NULL) > 0)
             idle_since = mci_clock_ns();
         else
             mci_cpu_pause();
-    } while (!mci_engine_is_contended() && mci_clock_ns() - idle_since < KICK_IDLE_NS);
+        now = mci_clock_ns();
+        is_contended = mci_engine_is_contended();
+    } while (!is_contended && now - idle_since < KICK_IDLE_NS && now < end);
+    if (!is_contended && now >= end)
+        mci_loop_timer_set(&kick_again, 0);
+}
+
+static void kick_timer(struct mci_loop_timer *timer)
+{
+    (void)timer;
+    kicked();
 }
 
 static void ready_received(struct mci_shm_conn *conn)
@@ -346,7 +361,7 @@ static void conn_lost(struct mci_shm_conn *conn)
     if (conn->state == MCI_SHM_READY)
         conn_dead(conn, false, "the process has died");
     else if (conn->is_connector)
-        conn_unreachable(conn, "it closed the connection");
+        attempt_again(conn, "it closed the connection");
     else
         conn_drop(conn);
 }
@@ -386,9 +401,12 @@ static void connect_admitted(void *arg, const struct mci_handshake_end *end)
     struct mci_shm_conn *conn = arg;
 
     conn->handshake = NULL;
+    if (end->err == MCOMM_ERR_AUTH) {
+        conn_unreachable(conn, mcomm_last_error());
+        return;
+    }
     if (end->err != MCOMM_SUCCESS) {
-        conn_unreachable(conn, end->err == MCOMM_ERR_AUTH ? mcomm_last_error()
-                                                          : "no admission on its unix socket");
+        attempt_again(conn, "no admission on its unix socket");
         return;
     }
     mci_shm_conn_move(conn, MCI_SHM_WAIT_ACCEPT);
@@ -410,8 +428,8 @@ static void connect_try(struct mci_shm_conn *conn)
 
     if (fd >= 0 && connect(fd, (struct sockaddr *)&addr, nbytes) == 0) {
         mci_shm_conn_move(conn, MCI_SHM_ADMISSION);
-        if (mci_handshake_connect(fd, conn->peer->card, NULL, 0, mci_settings.connect_timeout,
-                                  connect_admitted, conn, &conn->handshake) != MCOMM_SUCCESS)
+        if (mci_handshake_connect(fd, conn->peer->card, NULL, 0, MCOMM_FOREVER, connect_admitted,
+                                  conn, &conn->handshake) != MCOMM_SUCCESS)
             conn_unreachable(conn, mcomm_last_error());
         return;
     }
@@ -427,17 +445,51 @@ static void connect_try(struct mci_shm_conn *conn)
     conn_unreachable(conn, reason);
 }
 
-void mci_shm_connect(struct mci_peer *peer)
+/* The attempt number tries to reach peer. */
+static struct mci_shm_conn *attempt_new(struct mci_peer *peer, int tries)
 {
     struct mci_shm_conn *conn = mci_shm_conn_new();
 
     if (conn == NULL) {
         mci_peer_unreachable(peer, &mci_rail_shm_ops, "no memory for a connection");
-        return;
+        return NULL;
     }
     conn->peer = peer;
     conn->is_connector = true;
-    connect_try(conn);
+    conn->tries = tries;
+    return conn;
+}
+
+/* It closed before it answered: its time for us was over, or too many came at once. */
+static void attempt_again(struct mci_shm_conn *conn, const char *reason)
+{
+    struct mci_peer *peer = conn->peer;
+    int tries = conn->tries + 1;
+
+    if (tries > TRIES_MAX) {
+        conn_unreachable(conn, reason);
+        return;
+    }
+    conn_drop(conn);
+    conn = attempt_new(peer, tries);
+    if (conn == NULL)
+        return;
+    conn->timer.fn = connect_again;
+    mci_loop_timer_set(&conn->timer, RETRY_NS);
+}
+
+void mci_shm_connect(struct mci_peer *peer)
+{
+    struct mci_shm_conn *conn = attempt_new(peer, 1);
+
+    if (conn != NULL)
+        connect_try(conn);
+}
+
+/* Its socket has taken ours, or will when its queue is shorter: there is a process. */
+bool mci_shm_is_reached(struct mci_peer *peer)
+{
+    return attempt_find(peer) != NULL;
 }
 
 void mci_shm_close(struct mci_peer *peer, mcomm_err_t err)
@@ -524,6 +576,7 @@ void mci_shm_unlisten(void)
     struct mci_loop_fd *listener = &mci_shm_rail.listener;
 
     mci_handshake_cancel_incoming(incoming_admitted);
+    mci_loop_timer_cancel(&kick_again);
     if (listener->fd < 0)
         return;
     mci_loop_fd_del(listener);

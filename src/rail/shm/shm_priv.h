@@ -205,6 +205,7 @@ struct mci_shm_conn {
     /* the connection */
     enum mci_shm_state state;
     bool is_connector;
+    int tries;             /* connector: this attempt's number */
     struct mci_card *card; /* acceptor, until the peer is known */
     int dir_tx;
     struct mci_shm_seg seg;
@@ -320,6 +321,7 @@ void mci_shm_ctl_fini(struct mci_shm_conn *conn);
 mcomm_err_t mci_shm_listen(struct mci_card *card);
 void mci_shm_unlisten(void);
 void mci_shm_connect(struct mci_peer *peer);
+bool mci_shm_is_reached(struct mci_peer *peer);
 void mci_shm_close(struct mci_peer *peer, mcomm_err_t err);
 void mci_shm_watch_process(struct mci_shm_conn *conn);
 

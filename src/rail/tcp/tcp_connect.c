@@ -22,6 +22,7 @@
 
 #define STAGGER_NS 250000000
 #define AGAIN_NS 100000000 /* after a refusal: is the process still there? */
+#define CUT_ROUNDS_MAX 3
 
 struct
 try {
@@ -34,6 +35,8 @@ try {
 struct mci_tcp_connect {
     struct mci_loop_timer stagger;
     int count, next, active, num_refused;
+    bool is_cut;      /* in this round an acceptor has closed during admission */
+    int cut_count;    /* such rounds */
     bool is_declined; /* an acceptor has closed: it is connecting to us, or has given us up */
     char last[120];
     struct try tries[MCI_CARD_ADDR_MAX];
@@ -115,9 +118,15 @@ static void give_up(struct mci_tcp_link *link)
         mci_tcp_lane_accept(parked);
         return;
     }
-    if (c->is_declined && c->num_refused < c->count) {
-        /* Its own connection will come. If it dies or finalizes instead, the next round tells. */
+    c->cut_count += c->is_cut;
+    if ((c->is_declined || (c->is_cut && c->cut_count <= CUT_ROUNDS_MAX)) &&
+        c->num_refused < c->count) {
+        /*
+         * Its own connection will come; or it, or we, were too slow for its time limit. If it dies
+         * or finalizes instead, the next round tells.
+         */
         c->next = c->num_refused = 0;
+        c->is_cut = false;
         mci_loop_timer_set(&c->stagger, AGAIN_NS);
         return;
     }
@@ -140,6 +149,8 @@ static void try_ended(struct try *t, mcomm_err_t err, int sys_errno)
     c->active--;
     if (sys_errno == ECONNREFUSED)
         c->num_refused++;
+    if (err == MCOMM_ERR_UNREACHABLE && (sys_errno == 0 || sys_errno == ECONNRESET))
+        c->is_cut = true;
     snprintf(c->last, sizeof(c->last), "%s: %s", mci_addr_format(&t->addr, text),
              err == MCOMM_ERR_AUTH ? "another process answers there"
              : sys_errno != 0      ? strerror(sys_errno)
@@ -206,7 +217,7 @@ static void try_next(struct mci_tcp_link *link)
 
         if (fd >= 0) {
             err = mci_handshake_connect(fd, link->peer->card, &mci_tcp_hello, sizeof(mci_tcp_hello),
-                                        mci_settings.connect_timeout, on_admitted, t, &t->hs);
+                                        MCOMM_FOREVER, on_admitted, t, &t->hs);
             keep = ENOMEM;
         }
         if (err == MCOMM_SUCCESS) {
@@ -269,6 +280,19 @@ void mci_tcp_connect_stop(struct mci_tcp_link *link)
         if (c->tries[i].hs != NULL)
             mci_handshake_cancel(c->tries[i].hs);
     mci_mem_free(c);
+}
+
+bool mci_tcp_connect_is_reached(struct mci_tcp_link *link)
+{
+    struct mci_tcp_connect *c = link->connect;
+
+    if (c == NULL)
+        return false;
+    for (int i = 0; i < c->count; i++)
+        if (c->tries[i].hs != NULL && mci_handshake_is_connected(c->tries[i].hs))
+            return true;
+    /* None under way: it has answered a moment ago, and will be asked again. */
+    return c->active == 0 || lane_in_state(link, MCI_TCP_LANE_WAITING) != NULL;
 }
 
 void mci_tcp_connect_refused(struct mci_tcp_link *link, bool was_ours)

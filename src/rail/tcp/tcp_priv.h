@@ -151,6 +151,8 @@ void mci_tcp_reap_stop(void);
 void mci_tcp_connect_start(struct mci_tcp_link *link);
 void mci_tcp_connect_stop(struct mci_tcp_link *link);   /* give up all attempts */
 void mci_tcp_connect_parked(struct mci_tcp_link *link); /* the peer's connection waits for use */
+/* The process is there: its system holds a connection of ours. */
+bool mci_tcp_connect_is_reached(struct mci_tcp_link *link);
 /* A lane of ours was closed by the acceptor, or a parked one by its connector. */
 void mci_tcp_connect_refused(struct mci_tcp_link *link, bool was_ours);
 

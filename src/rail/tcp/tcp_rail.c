@@ -59,6 +59,13 @@ static void tcp_connect(struct mci_peer *peer)
         mci_tcp_connect_start(link);
 }
 
+static bool tcp_is_reached(struct mci_peer *peer)
+{
+    struct mci_tcp_link *link = mci_tcp_link_find(peer);
+
+    return link != NULL && mci_tcp_connect_is_reached(link);
+}
+
 static mcomm_err_t tcp_send(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                             size_t iov_count, size_t nbytes, struct mci_tx *tx)
 {
@@ -110,6 +117,7 @@ const struct mci_rail_ops mci_rail_tcp_ops = {
     .start = tcp_start,
     .stop = tcp_stop,
     .connect = tcp_connect,
+    .is_reached = tcp_is_reached,
     .send = tcp_send,
     .unsend = tcp_unsend,
     .outop_start = mci_tcp_outop_start,
