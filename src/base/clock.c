@@ -7,6 +7,7 @@
 
 #include "mooncake_comm.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -19,6 +20,21 @@ int64_t mci_clock_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int64_t mci_deadline_ns(int timeout_ms)
+{
+    return timeout_ms < 0 ? INT64_MAX : mci_clock_ns() + (int64_t)timeout_ms * 1000000;
+}
+
+int mci_deadline_left_ms(int64_t deadline_ns)
+{
+    int64_t left_ms;
+
+    if (deadline_ns == INT64_MAX)
+        return MCOMM_FOREVER;
+    left_ms = (deadline_ns - mci_clock_ns() + 999999) / 1000000;
+    return left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
 double mcomm_wtime(void)

@@ -8,7 +8,11 @@
 #include <stdint.h>
 
 int64_t mci_clock_ns(void); /* CLOCK_MONOTONIC */
-void mci_clock_init(void);  /* calibrates ticks once; idempotent */
+/* When timeout_ms from now is over; INT64_MAX if that is MCOMM_FOREVER. */
+int64_t mci_deadline_ns(int timeout_ms);
+/* What is left until then, rounded up, as a time-out: 0 when it is over, MCOMM_FOREVER. */
+int mci_deadline_left_ms(int64_t deadline_ns);
+void mci_clock_init(void); /* calibrates ticks once; idempotent */
 extern double mci_clock_ns_per_tick;
 
 static inline uint64_t mci_clock_ticks(void)

@@ -211,6 +211,7 @@ void mci_comm_free(struct mci_comm *comm)
     comm->is_freed = true;
     mci_handle_free(MCI_HANDLE_COMM, comm->handle);
     comm->handle = MCOMM_COMM_NULL;
+    mci_wake_self(); /* who waits in a call on it */
     mci_comm_unref(comm);
 }
 
@@ -353,6 +354,8 @@ const char *mci_comm_text(const struct mci_comm *comm)
 {
     static __thread char text[80];
 
+    if (comm == NULL)
+        return "a communicator freed meanwhile";
     if (comm->name[0] != '\0')
         return comm->name;
     if (comm == mci_core.world)
@@ -366,7 +369,7 @@ const char *mci_comm_text(const struct mci_comm *comm)
 /* ---- failures ------------------------------------------------------------------------------- */
 int mci_comm_first_failed(const struct mci_comm *comm)
 {
-    for (int i = 0; comm->failed_count > 0 && i < comm->size; i++) {
+    for (int i = 0; comm != NULL && comm->failed_count > 0 && i < comm->size; i++) {
         if (mci_peer_is_failed(comm->group->peers[i]) && !comm->group->peers[i]->has_left)
             return i;
     }

@@ -188,8 +188,7 @@ mcomm_err_t mci_comm_create_group(struct mci_comm *comm, struct mci_group *group
         tree.size = group->size;
         tree.rank = group->rank;
         tree.members = members;
-        tree.deadline_ns =
-            comm->timeout_ms < 0 ? INT64_MAX : mci_clock_ns() + (int64_t)comm->timeout_ms * 1000000;
+        tree.deadline_ns = mci_deadline_ns(comm->timeout_ms);
         err = group_run(&tree, group, offers, newcomm_p);
         mci_group_unref(group);
         mci_comm_unref(comm);

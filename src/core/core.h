@@ -103,7 +103,8 @@ mci_comm_find(uint64_t ctx); /* by context, low bits ignored; NULL: none. lock: 
  * group, but not on an error. lock: engine
  */
 mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, struct mci_comm **comm_p);
-/* Text for messages: the user's name, or "world", "self", "comm 1a2b". Static per thread. */
+/* Text for messages: the user's name, or "world", "self", "comm 1a2b"; NULL: freed meanwhile.
+ * Static per thread. */
 const char *mci_comm_text(const struct mci_comm *comm);
 /* Rank of peer in comm, -1 if none. */
 int mci_comm_rank_of(const struct mci_comm *comm, const struct mci_peer *peer);

@@ -3,15 +3,15 @@
 /*
  * Start and end of the library. Everything is built in one order and taken down in the reverse one,
  * also when the start fails half way, so that a process can go through it any number of times.
- * From the moment this process gives its address to the others until world exists, the engine lock
- * is held: no message can come in before there is a communicator for it.
+ * From the moment this process gives its address to the others messages may come in, also before
+ * world exists: who sent them stays known, even if it has left already, and the layers above keep
+ * what comes for a communicator that is yet to be made.
  */
 #include "config.h"
 
 #include "core/core_priv.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,13 +179,17 @@ static mcomm_err_t job_join(void)
 
     mci_rail_set_world_rank(mci_rt_info(job_rt)->rank);
     mci_engine_lock();
+    mci_rail_keep_peers(true);
+    mci_engine_unlock();
     card = mci_rail_card(&nbytes);
     err = mci_rt_exchange(job_rt, card, nbytes, &blobs);
-    if (err == MCOMM_SUCCESS) {
-        err = world_make(&blobs);
-        mci_rt_blobs_free(&blobs);
-    }
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = world_make(&blobs);
+    mci_rail_keep_peers(false);
     mci_engine_unlock();
+    mci_rt_blobs_free(&blobs);
     return err;
 }
 
@@ -324,24 +328,15 @@ static void user_handles_drop(void)
     mci_engine_unlock();
 }
 
-static int time_left_ms(int64_t deadline_ns)
-{
-    int64_t left_ms = (deadline_ns - mci_clock_ns()) / 1000000;
-
-    return left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms;
-}
-
 static void stop_all(void)
 {
-    int timeout_ms = mci_settings.finalize_timeout;
-    int64_t deadline_ns =
-        timeout_ms < 0 ? INT64_MAX : mci_clock_ns() + (int64_t)timeout_ms * 1000000;
+    int64_t deadline_ns = mci_deadline_ns((int)mci_settings.finalize_timeout);
 
     user_handles_drop();
     modules_quiesce();
     comms_finish();
     mci_core_event_stop(job_rt);
-    mci_rail_stop(time_left_ms(deadline_ns));
+    mci_rail_stop(mci_deadline_left_ms(deadline_ns));
     modules_stop();
     mci_comms_fini();
     mci_loop_stop();

@@ -65,20 +65,34 @@ static mcomm_err_t check_one(mcomm_request_t *request_p)
     return err != MCOMM_SUCCESS ? err : mci_check_pointer("request_p", request_p);
 }
 
-static mcomm_err_t check_list(size_t count, mcomm_request_t *requests)
+static mcomm_err_t check_array(size_t count, const mcomm_request_t *requests)
 {
-    struct mci_request *req;
     mcomm_err_t err = mci_check_init();
 
     if (err == MCOMM_SUCCESS)
         err = mci_check_count("count", count, sizeof(*requests));
     if (err == MCOMM_SUCCESS && count > 0)
         err = mci_check_pointer("requests", requests);
+    return err;
+}
+
+static mcomm_err_t check_list(size_t count, mcomm_request_t *requests)
+{
+    struct mci_request *req;
+    mcomm_err_t err = check_array(count, requests);
+
     for (size_t i = 0; err == MCOMM_SUCCESS && i < count; i++) {
         if (entry_look(requests[i], &req) == ENTRY_INVALID)
             err = entry_invalid(i, requests[i]);
     }
     return err;
+}
+
+static mcomm_err_t check_list_wait(size_t count, mcomm_request_t *requests, int timeout_ms)
+{
+    mcomm_err_t err = check_list(count, requests);
+
+    return err != MCOMM_SUCCESS ? err : mci_check_timeout("timeout_ms", timeout_ms);
 }
 
 /* ---- one ------------------------------------------------------------------------------------ */
@@ -193,6 +207,17 @@ static mcomm_err_t list_stalled(size_t count, mcomm_request_t *requests)
     return MCOMM_SUCCESS;
 }
 
+/* Entry index, which is done, or none is left: the empty status. */
+static mcomm_err_t list_take_any(mcomm_request_t *requests, size_t index, mcomm_status_t *status_p)
+{
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    if (index == MCOMM_INDEX_NONE)
+        return empty_status(status_p);
+    entry_take(requests, index, status_p, &err);
+    return err;
+}
+
 static mcomm_err_t first_error(mcomm_err_t first, mcomm_err_t next)
 {
     return first != MCOMM_SUCCESS ? first : next;
@@ -224,11 +249,9 @@ mcomm_err_t mcomm_waitall(size_t count, mcomm_request_t *requests, int timeout_m
                           mcomm_status_t *statuses_p)
 {
     struct mci_waiter waiter;
-    mcomm_err_t err = check_list(count, requests), wait_err = MCOMM_SUCCESS;
+    mcomm_err_t err = check_list_wait(count, requests, timeout_ms), wait_err = MCOMM_SUCCESS;
     size_t next = 0;
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_timeout("timeout_ms", timeout_ms);
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
@@ -272,32 +295,50 @@ static size_t list_find_done(size_t count, mcomm_request_t *requests, size_t *ac
     return MCOMM_INDEX_NONE;
 }
 
+/*
+ * Until one is done, none is left that could be, or one of the others may never complete. *index_p:
+ * as above.
+ */
+static mcomm_err_t list_wait_any(size_t count, mcomm_request_t *requests, int timeout_ms,
+                                 size_t *index_p, bool *is_over_p)
+{
+    struct mci_waiter waiter;
+    mcomm_err_t err = MCOMM_SUCCESS;
+    size_t active;
+
+    mci_wait_begin(&waiter, timeout_ms);
+    for (;;) {
+        *index_p = list_find_done(count, requests, &active);
+        *is_over_p = *index_p != MCOMM_INDEX_NONE || active == 0;
+        if (*is_over_p)
+            return MCOMM_SUCCESS;
+        if (err != MCOMM_SUCCESS)
+            return mci_err_set(err, "none of %zu active requests completed within %d ms", active,
+                               timeout_ms);
+        err = list_stalled(count, requests);
+        if (err != MCOMM_SUCCESS)
+            return err;
+        err = mci_wait_step(&waiter);
+    }
+}
+
 mcomm_err_t mcomm_waitany(size_t count, mcomm_request_t *requests, int timeout_ms, size_t *index_p,
                           mcomm_status_t *status_p)
 {
-    struct mci_waiter waiter;
-    mcomm_err_t err = check_list(count, requests), stall = MCOMM_SUCCESS;
-    size_t index, active;
+    mcomm_err_t err = check_list_wait(count, requests, timeout_ms);
+    bool is_over;
+    size_t index;
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_timeout("timeout_ms", timeout_ms);
     if (err == MCOMM_SUCCESS)
         err = mci_check_pointer("index_p", index_p);
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    mci_wait_begin(&waiter, timeout_ms);
-    while ((index = list_find_done(count, requests, &active)) == MCOMM_INDEX_NONE && active > 0 &&
-           err == MCOMM_SUCCESS && (err = stall = list_stalled(count, requests)) == MCOMM_SUCCESS)
-        err = mci_wait_step(&waiter);
-    if (index != MCOMM_INDEX_NONE)
-        entry_take(requests, index, status_p, &err);
-    else if (active == 0)
-        err = empty_status(status_p);
-    else if (stall == MCOMM_SUCCESS)
-        mci_err_set(err, "none of %zu active requests completed within %d ms", active, timeout_ms);
-    if (index != MCOMM_INDEX_NONE || active == 0)
+    err = list_wait_any(count, requests, timeout_ms, &index, &is_over);
+    if (is_over) {
+        err = list_take_any(requests, index, status_p);
         *index_p = index;
+    }
     mci_engine_unlock();
     return err;
 }
@@ -326,12 +367,10 @@ static mcomm_err_t list_take_done(size_t count, mcomm_request_t *requests, size_
 mcomm_err_t mcomm_waitsome(size_t count, mcomm_request_t *requests, int timeout_ms,
                            size_t *done_count_p, size_t *indices_p, mcomm_status_t *statuses_p)
 {
-    struct mci_waiter waiter;
-    mcomm_err_t err = check_list(count, requests), stall = MCOMM_SUCCESS;
-    size_t index, active;
+    mcomm_err_t err = check_list_wait(count, requests, timeout_ms);
+    bool is_over;
+    size_t index;
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_timeout("timeout_ms", timeout_ms);
     if (err == MCOMM_SUCCESS)
         err = mci_check_pointer("done_count_p", done_count_p);
     if (err == MCOMM_SUCCESS && count > 0)
@@ -339,14 +378,9 @@ mcomm_err_t mcomm_waitsome(size_t count, mcomm_request_t *requests, int timeout_
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    mci_wait_begin(&waiter, timeout_ms);
-    while ((index = list_find_done(count, requests, &active)) == MCOMM_INDEX_NONE && active > 0 &&
-           err == MCOMM_SUCCESS && (err = stall = list_stalled(count, requests)) == MCOMM_SUCCESS)
-        err = mci_wait_step(&waiter);
-    if (index != MCOMM_INDEX_NONE || active == 0)
+    err = list_wait_any(count, requests, timeout_ms, &index, &is_over);
+    if (is_over)
         err = list_take_done(count, requests, done_count_p, indices_p, statuses_p);
-    else if (stall == MCOMM_SUCCESS)
-        mci_err_set(err, "none of %zu active requests completed within %d ms", active, timeout_ms);
     mci_engine_unlock();
     return err;
 }
@@ -381,6 +415,7 @@ mcomm_err_t mcomm_testany(size_t count, mcomm_request_t *requests, size_t *index
 {
     mcomm_err_t err = check_list(count, requests);
     size_t index, active;
+    bool is_over;
 
     if (err == MCOMM_SUCCESS)
         err = mci_check_pointer("index_p", index_p);
@@ -394,14 +429,10 @@ mcomm_err_t mcomm_testany(size_t count, mcomm_request_t *requests, size_t *index
         mci_progress();
         index = list_find_done(count, requests, &active);
     }
-    if (index != MCOMM_INDEX_NONE)
-        entry_take(requests, index, status_p, &err);
-    else if (active == 0)
-        empty_status(status_p);
-    else
-        err = list_stalled(count, requests);
+    is_over = index != MCOMM_INDEX_NONE || active == 0;
+    err = is_over ? list_take_any(requests, index, status_p) : list_stalled(count, requests);
     *index_p = index;
-    *done_p = index != MCOMM_INDEX_NONE || active == 0;
+    *done_p = is_over;
     mci_engine_unlock();
     return err;
 }
@@ -448,12 +479,8 @@ static mcomm_err_t check_startable(size_t count, mcomm_request_t *requests)
 mcomm_err_t mcomm_startall(size_t count, mcomm_request_t *requests)
 {
     struct mci_request *req;
-    mcomm_err_t err = mci_check_init();
+    mcomm_err_t err = check_array(count, requests);
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_count("count", count, sizeof(*requests));
-    if (err == MCOMM_SUCCESS && count > 0)
-        err = mci_check_pointer("requests", requests);
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();

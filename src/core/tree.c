@@ -14,7 +14,6 @@
 
 #include "core/core_priv.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -47,8 +46,7 @@ void mci_tree_begin(struct mci_tree *tree, struct mci_comm *comm, int root)
     tree->rank = (comm->rank - root + comm->size) % comm->size;
     tree->members = NULL;
     tree->root = root;
-    tree->deadline_ns =
-        comm->timeout_ms < 0 ? INT64_MAX : mci_clock_ns() + (int64_t)comm->timeout_ms * 1000000;
+    tree->deadline_ns = mci_deadline_ns(comm->timeout_ms);
 }
 
 static int member_rank(const struct mci_tree *tree, int rank)
@@ -56,16 +54,6 @@ static int member_rank(const struct mci_tree *tree, int rank)
     if (tree->members != NULL)
         return tree->members[rank];
     return (rank + tree->root) % tree->comm->size;
-}
-
-static int time_left_ms(const struct mci_tree *tree)
-{
-    int64_t left_ms;
-
-    if (tree->deadline_ns == INT64_MAX)
-        return MCOMM_FOREVER;
-    left_ms = (tree->deadline_ns - mci_clock_ns() + 999999) / 1000000;
-    return left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
 /* A death outranks all else: it makes the others' calls diverge. */
@@ -141,7 +129,7 @@ static void run_send(struct tree_run *run, int to, size_t nbytes)
     msg->err = (int32_t)run->err;
     msg->rank = run->culprit < 0 ? tree->comm->rank : run->culprit;
     err = mci_core_exchange.send(tree->comm, tree->space, dest, tree->tag, msg,
-                                 sizeof(*msg) + nbytes, time_left_ms(tree));
+                                 sizeof(*msg) + nbytes, mci_deadline_left_ms(tree->deadline_ns));
     run_fail_own(run, err, dest);
 }
 
@@ -155,8 +143,9 @@ static bool run_recv(struct tree_run *run, int from, size_t nbytes)
     if (run->msg == NULL || run_is_hopeless(run))
         return false;
     mci_peer_watch(mci_comm_peer(tree->comm, source));
-    err = mci_core_exchange.recv(tree->comm, tree->space, source, tree->tag, run->msg,
-                                 sizeof(*run->msg) + nbytes, time_left_ms(tree));
+    err =
+        mci_core_exchange.recv(tree->comm, tree->space, source, tree->tag, run->msg,
+                               sizeof(*run->msg) + nbytes, mci_deadline_left_ms(tree->deadline_ns));
     run_fail_own(run, err, source);
     if (err != MCOMM_SUCCESS)
         return false;

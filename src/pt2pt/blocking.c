@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/clock.h"
 #include "pt2pt/pt2pt_priv.h"
 
 mcomm_err_t mci_pt2pt_send(struct mci_comm *comm, enum mci_ctx_space space, const void *buf,
@@ -17,7 +18,7 @@ mcomm_err_t mci_pt2pt_send(struct mci_comm *comm, enum mci_ctx_space space, cons
         return MCOMM_SUCCESS;
     op.done = NULL;
     mci_send_start(&op, comm, space, buf, nbytes, dest, tag, timeout_ms < 0 ? MCI_SEND_BORROW : 0);
-    return mci_send_wait(&op, comm, timeout_ms);
+    return mci_send_wait(&op, timeout_ms);
 }
 
 mcomm_err_t mci_pt2pt_recv(struct mci_comm *comm, enum mci_ctx_space space, void *buf,
@@ -41,6 +42,8 @@ mcomm_err_t mci_pt2pt_sendrecv(struct mci_comm *comm, enum mci_ctx_space space, 
                                size_t recv_nbytes, int source, int recvtag, int timeout_ms,
                                mcomm_status_t *status_p)
 {
+    int64_t deadline_ns = mci_deadline_ns(timeout_ms);
+    uint64_t ctx = comm->ctx;
     struct mci_send send;
     struct mci_recv recv;
     mcomm_err_t err;
@@ -58,9 +61,15 @@ mcomm_err_t mci_pt2pt_sendrecv(struct mci_comm *comm, enum mci_ctx_space space, 
     }
     if (status_p != NULL)
         *status_p = recv.status;
-    if (err == MCOMM_SUCCESS)
-        return mci_send_wait(&send, comm, timeout_ms);
-    if (mci_wait_flag(&send.is_done, timeout_ms) != MCOMM_SUCCESS)
+    if (err == MCOMM_SUCCESS) {
+        err = mci_send_wait(&send, mci_deadline_left_ms(deadline_ns));
+        if (err == MCOMM_ERR_TIMEOUT)
+            mci_err_set(err,
+                        "send of %zu bytes to rank %d of %s, tag %d: not received within %d ms",
+                        send_nbytes, dest, mci_comm_text(mci_comm_find(ctx)), sendtag, timeout_ms);
+        return err;
+    }
+    if (mci_wait_flag(&send.is_done, mci_deadline_left_ms(deadline_ns)) != MCOMM_SUCCESS)
         mci_send_withdraw(&send);
-    return mci_recv_explain(&recv, comm);
+    return mci_recv_explain(&recv, mci_comm_find(ctx)); /* it may have been freed meanwhile */
 }

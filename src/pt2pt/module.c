@@ -14,7 +14,7 @@ static mcomm_err_t exchange_send(struct mci_comm *comm, enum mci_ctx_space space
 
     op.done = NULL;
     mci_send_start(&op, comm, space, buf, nbytes, dest, tag, MCI_SEND_FREE);
-    return mci_send_wait(&op, comm, timeout_ms);
+    return mci_send_wait(&op, timeout_ms);
 }
 
 static mcomm_err_t exchange_recv(struct mci_comm *comm, enum mci_ctx_space space, int source,

@@ -83,6 +83,8 @@ mcomm_err_t mci_probe_wait(struct mci_comm *comm, int source, int tag, int timeo
             }
         }
         err = mci_wait_step(&w);
+        if (comm->is_freed)
+            return mci_err_set(MCOMM_ERR_COMM, "the communicator was freed during a probe on it");
         if (err != MCOMM_SUCCESS)
             return err;
     }

@@ -5,106 +5,111 @@
 
 #include "pt2pt/api_check.h"
 
-/* One look, after one round of progress if the first finds nothing. */
-static mcomm_err_t look(struct mci_comm *comm, int source, int tag, struct mci_msg **msg_p)
-{
-    mcomm_err_t err = mci_probe_once(comm, source, tag, msg_p);
+struct probe_call {
+    int source, tag;
+    mcomm_comm_t comm;
+    bool is_blocking; /* else found_p tells */
+    int *found_p;
+    bool is_matched;
+    mcomm_message_t *message_p;
+    mcomm_status_t *status_p;
+};
 
+static mcomm_err_t probe_check(const struct probe_call *call, const struct mci_comm *comm)
+{
+    mcomm_err_t err = mci_api_check_recv_from(comm, call->source, call->tag);
+
+    if (err == MCOMM_SUCCESS && !call->is_blocking)
+        err = mci_check_pointer("found_p", call->found_p);
+    if (err == MCOMM_SUCCESS && call->is_matched)
+        err = mci_check_pointer("message_p", call->message_p);
+    return err;
+}
+
+/* *msg_p stays NULL if there is none yet. */
+static mcomm_err_t probe_look(const struct probe_call *call, struct mci_comm *comm,
+                              struct mci_msg **msg_p)
+{
+    mcomm_err_t err;
+
+    if (call->is_blocking)
+        return mci_probe_wait(comm, call->source, call->tag, comm->timeout_ms, msg_p);
+    err = mci_probe_once(comm, call->source, call->tag, msg_p);
     if (*msg_p != NULL)
         return err;
     mci_progress();
-    return mci_probe_once(comm, source, tag, msg_p);
+    return mci_probe_once(comm, call->source, call->tag, msg_p);
 }
 
-mcomm_err_t mcomm_probe(int source, int tag, mcomm_comm_t handle, mcomm_status_t *status_p)
+static mcomm_err_t probe_held(const struct probe_call *call, struct mci_comm *comm)
 {
     struct mci_msg *msg = NULL;
-    struct mci_comm *comm;
-    mcomm_err_t err = mci_api_enter(handle, &comm);
-
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = mci_api_check_recv_from(comm, source, tag);
-    if (err == MCOMM_SUCCESS && source != MCOMM_RANK_NULL)
-        err = mci_probe_wait(comm, source, tag, comm->timeout_ms, &msg);
-    if (err == MCOMM_SUCCESS)
-        mci_probe_status(msg, status_p);
-    mci_engine_unlock();
-    return err;
-}
-
-mcomm_err_t mcomm_iprobe(int source, int tag, mcomm_comm_t handle, int *found_p,
-                         mcomm_status_t *status_p)
-{
-    struct mci_msg *msg = NULL;
-    struct mci_comm *comm;
-    mcomm_err_t err = mci_api_enter(handle, &comm);
-
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = mci_api_check_recv_from(comm, source, tag);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("found_p", found_p);
-    if (err == MCOMM_SUCCESS && source != MCOMM_RANK_NULL)
-        err = look(comm, source, tag, &msg);
-    if (err == MCOMM_SUCCESS) {
-        *found_p = msg != NULL || source == MCOMM_RANK_NULL;
-        if (*found_p)
-            mci_probe_status(msg, status_p);
-    }
-    mci_engine_unlock();
-    return err;
-}
-
-mcomm_err_t mcomm_mprobe(int source, int tag, mcomm_comm_t handle, mcomm_message_t *message_p,
-                         mcomm_status_t *status_p)
-{
-    struct mci_msg *msg = NULL;
-    struct mci_comm *comm;
-    mcomm_err_t err = mci_api_enter(handle, &comm);
-
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = mci_api_check_recv_from(comm, source, tag);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("message_p", message_p);
-    if (err == MCOMM_SUCCESS && source != MCOMM_RANK_NULL)
-        err = mci_probe_wait(comm, source, tag, comm->timeout_ms, &msg);
-    if (err == MCOMM_SUCCESS)
-        err = mci_probe_take(comm, msg, message_p);
-    if (err == MCOMM_SUCCESS)
-        mci_probe_status(msg, status_p);
-    mci_engine_unlock();
-    return err;
-}
-
-mcomm_err_t mcomm_improbe(int source, int tag, mcomm_comm_t handle, int *found_p,
-                          mcomm_message_t *message_p, mcomm_status_t *status_p)
-{
-    struct mci_msg *msg = NULL;
-    struct mci_comm *comm;
-    mcomm_err_t err = mci_api_enter(handle, &comm);
+    mcomm_err_t err = probe_check(call, comm);
     bool is_found;
 
+    if (err == MCOMM_SUCCESS && call->source != MCOMM_RANK_NULL)
+        err = probe_look(call, comm, &msg);
+    is_found = msg != NULL || call->source == MCOMM_RANK_NULL;
+    if (err == MCOMM_SUCCESS && is_found && call->is_matched)
+        err = mci_probe_take(comm, msg, call->message_p);
     if (err != MCOMM_SUCCESS)
         return err;
-    err = mci_api_check_recv_from(comm, source, tag);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("found_p", found_p);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("message_p", message_p);
-    if (err == MCOMM_SUCCESS && source != MCOMM_RANK_NULL)
-        err = look(comm, source, tag, &msg);
-    is_found = msg != NULL || source == MCOMM_RANK_NULL;
-    if (err == MCOMM_SUCCESS && is_found)
-        err = mci_probe_take(comm, msg, message_p);
-    if (err == MCOMM_SUCCESS) {
-        *found_p = is_found;
-        if (is_found)
-            mci_probe_status(msg, status_p);
-    }
+    if (!call->is_blocking)
+        *call->found_p = is_found;
+    if (is_found)
+        mci_probe_status(msg, call->status_p);
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t probe(const struct probe_call *call)
+{
+    struct mci_comm *comm;
+    mcomm_err_t err = mci_api_enter(call->comm, &comm);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_comm_ref(comm); /* another thread may free it during the wait */
+    err = probe_held(call, comm);
+    mci_comm_unref(comm);
     mci_engine_unlock();
     return err;
+}
+
+mcomm_err_t mcomm_probe(int source, int tag, mcomm_comm_t comm, mcomm_status_t *status_p)
+{
+    return probe(&(struct probe_call){
+        .source = source, .tag = tag, .comm = comm, .is_blocking = true, .status_p = status_p});
+}
+
+mcomm_err_t mcomm_iprobe(int source, int tag, mcomm_comm_t comm, int *found_p,
+                         mcomm_status_t *status_p)
+{
+    return probe(&(struct probe_call){
+        .source = source, .tag = tag, .comm = comm, .found_p = found_p, .status_p = status_p});
+}
+
+mcomm_err_t mcomm_mprobe(int source, int tag, mcomm_comm_t comm, mcomm_message_t *message_p,
+                         mcomm_status_t *status_p)
+{
+    return probe(&(struct probe_call){.source = source,
+                                      .tag = tag,
+                                      .comm = comm,
+                                      .is_blocking = true,
+                                      .is_matched = true,
+                                      .message_p = message_p,
+                                      .status_p = status_p});
+}
+
+mcomm_err_t mcomm_improbe(int source, int tag, mcomm_comm_t comm, int *found_p,
+                          mcomm_message_t *message_p, mcomm_status_t *status_p)
+{
+    return probe(&(struct probe_call){.source = source,
+                                      .tag = tag,
+                                      .comm = comm,
+                                      .found_p = found_p,
+                                      .is_matched = true,
+                                      .message_p = message_p,
+                                      .status_p = status_p});
 }
 
 /* ---- receives of matched messages ---- */

@@ -92,7 +92,7 @@ bool mci_send_now(struct mci_comm *comm, enum mci_ctx_space space, const void *b
 
 /* Own error, with mci_err_set(). On TIMEOUT the operation is withdrawn: op is the caller's again.
  */
-mcomm_err_t mci_send_wait(struct mci_send *op, const struct mci_comm *comm, int timeout_ms);
+mcomm_err_t mci_send_wait(struct mci_send *op, int timeout_ms);
 mcomm_err_t mci_recv_wait(struct mci_recv *op, const struct mci_comm *comm, int timeout_ms);
 /*
  * After these return nothing touches the buffers and done is not called. The other side of a

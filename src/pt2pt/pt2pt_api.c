@@ -24,7 +24,7 @@ static mcomm_err_t send_blocking(const void *buf, size_t nbytes, int dest, int t
         op.done = NULL;
         mci_send_start(&op, comm, MCI_CTX_USER, buf, nbytes, dest, tag,
                        flags | (comm->timeout_ms < 0 ? MCI_SEND_BORROW : 0));
-        err = mci_send_wait(&op, comm, comm->timeout_ms);
+        err = mci_send_wait(&op, comm->timeout_ms);
     }
     mci_engine_unlock();
     return err;

@@ -318,8 +318,11 @@ static mcomm_err_t recv_timed_out(struct mci_recv *op, const struct mci_comm *co
 
 mcomm_err_t mci_recv_wait(struct mci_recv *op, const struct mci_comm *comm, int timeout_ms)
 {
-    if (op->is_done || mci_wait_flag(&op->is_done, timeout_ms) == MCOMM_SUCCESS)
-        return likely(op->status.error == MCOMM_SUCCESS) ? MCOMM_SUCCESS
-                                                         : mci_recv_explain(op, comm);
-    return recv_timed_out(op, comm, timeout_ms);
+    uint64_t ctx = comm->ctx;
+    mcomm_err_t err = op->is_done ? MCOMM_SUCCESS : mci_wait_flag(&op->is_done, timeout_ms);
+
+    if (likely(err == MCOMM_SUCCESS && op->status.error == MCOMM_SUCCESS))
+        return MCOMM_SUCCESS;
+    comm = mci_comm_find(ctx); /* another thread may have freed it during the wait */
+    return err == MCOMM_SUCCESS ? mci_recv_explain(op, comm) : recv_timed_out(op, comm, timeout_ms);
 }

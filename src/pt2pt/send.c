@@ -359,10 +359,16 @@ mcomm_err_t mci_send_explain(const struct mci_send *op, const struct mci_comm *c
     }
 }
 
-mcomm_err_t mci_send_wait(struct mci_send *op, const struct mci_comm *comm, int timeout_ms)
+mcomm_err_t mci_send_wait(struct mci_send *op, int timeout_ms)
 {
-    if (likely(op->is_done) || mci_wait_flag(&op->is_done, timeout_ms) == MCOMM_SUCCESS)
-        return likely(op->err == MCOMM_SUCCESS) ? MCOMM_SUCCESS : mci_send_explain(op, comm);
+    const struct mci_comm *comm;
+    mcomm_err_t err = likely(op->is_done) ? MCOMM_SUCCESS : mci_wait_flag(&op->is_done, timeout_ms);
+
+    if (likely(err == MCOMM_SUCCESS && op->err == MCOMM_SUCCESS))
+        return MCOMM_SUCCESS;
+    comm = mci_comm_find(op->ctx); /* another thread may have freed it during the wait */
+    if (err == MCOMM_SUCCESS)
+        return mci_send_explain(op, comm);
     mci_send_withdraw(op);
     return mci_err_set(MCOMM_ERR_TIMEOUT,
                        "send of %zu bytes to rank %d of %s, tag %d: not received within %d ms",

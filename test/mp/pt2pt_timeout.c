@@ -69,6 +69,32 @@ static void sendrecv_is_withdrawn(void)
 }
 
 /*
+ * Rank 0's receive is satisfied late, its send too late: the limit is one for both. Rank 1 has no
+ * event to wait for; it waits by receives that nobody sends for.
+ */
+static void sendrecv_has_one_limit(void)
+{
+    mcomm_comm_t late;
+    char c = 'x';
+
+    OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &late));
+    meet();
+    if (mp_rank == 0) {
+        OK(mcomm_comm_set_timeout(late, 1000));
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_sendrecv(buf, LARGE, 1, 7, &c, 1, 1, 8, late, NULL));
+    } else {
+        OK(mcomm_comm_set_timeout(late, 800));
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_recv(&c, 1, 0, 9, late, NULL));
+        OK(mcomm_send(&c, 1, 0, 8, late));
+        OK(mcomm_comm_set_timeout(late, 600));
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_recv(&c, 1, 0, 9, late, NULL));
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_recv(buf, LARGE, 0, 7, late, NULL));
+    }
+    meet();
+    OK(mcomm_comm_free(&late));
+}
+
+/*
  * Rank 1 stops driving progress while the transfer is under way; rank 0 gives it up. Afterwards
  * rank 1 finds an error (or all of the data, if they were complete), and rank 0's buffer is its
  * own.
@@ -137,6 +163,7 @@ int main(void)
     send_is_withdrawn(LARGE, 1);
     send_is_withdrawn(8, 1);
     sendrecv_is_withdrawn();
+    sendrecv_has_one_limit();
     transfer_under_way_is_given_up(1);
     transfer_under_way_is_given_up(0);
     OK(mcomm_comm_free(&comm));
