@@ -22,6 +22,12 @@ struct offer {           /* what every member tells the others */
     int32_t colour, key;
 };
 
+/* Told to the others: nobody waits for this rank in vain. */
+static mcomm_err_t no_offers(int size)
+{
+    return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the offers of %d ranks", size);
+}
+
 /* A refused communicator is no member's business any more. */
 static mcomm_err_t commit(struct mci_tree *tree, mcomm_err_t err, struct mci_comm *made,
                           struct mci_comm **newcomm_p)
@@ -84,7 +90,7 @@ static mcomm_err_t split_make(struct mci_comm *comm, const struct offer *offers,
 {
     struct split_member *members = mci_mem_alloc((size_t)comm->size * sizeof(*members));
     struct mci_group *group;
-    mcomm_err_t err = MCOMM_ERR_NO_MEM;
+    mcomm_err_t err;
     int size = 0;
 
     if (members == NULL)
@@ -100,6 +106,8 @@ static mcomm_err_t split_make(struct mci_comm *comm, const struct offer *offers,
             group->peers[i] = mci_comm_peer(comm, members[i].rank);
         mci_group_seal(group);
         err = comm_of_group(group, offers[members[0].rank].ctx, made_p);
+    } else {
+        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a group of %d", size);
     }
     mci_mem_free(members);
     return err;
@@ -113,11 +121,11 @@ mcomm_err_t mci_comm_split(struct mci_comm *comm, int colour, int key, struct mc
     struct mci_tree tree;
     mcomm_err_t err = MCOMM_SUCCESS;
 
-    if (offers == NULL)
-        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the offers of %d ranks", comm->size);
     mci_comm_ref(comm);
     mci_tree_begin(&tree, comm, 0);
-    if (colour != MCOMM_RANK_UNDEFINED)
+    if (offers == NULL)
+        err = no_offers(comm->size);
+    else if (colour != MCOMM_RANK_UNDEFINED)
         err = mci_comms_check_room();
     err = mci_tree_allgather(&tree, err, &mine, offers, sizeof(mine));
     if (err == MCOMM_SUCCESS) {
@@ -136,17 +144,17 @@ static mcomm_err_t check_same_group(const struct mci_tree *tree, const struct of
     for (int i = 1; i < tree->size; i++) {
         if (offers[i].group_hash != offers[0].group_hash)
             return mci_err_set(MCOMM_ERR_MISMATCH, "group differs between ranks %d and %d of %s",
-                               tree->members[0], tree->members[i], mci_comm_text(tree->comm));
+                               mci_comm_rank_of(tree->comm, tree->group->peers[0]),
+                               mci_comm_rank_of(tree->comm, tree->group->peers[i]),
+                               mci_comm_text(tree->comm));
     }
     return MCOMM_SUCCESS;
 }
 
-static mcomm_err_t group_members(const struct mci_comm *comm, const struct mci_group *group,
-                                 int *members)
+static mcomm_err_t check_members(const struct mci_comm *comm, const struct mci_group *group)
 {
     for (int i = 0; i < group->size; i++) {
-        members[i] = mci_comm_rank_of(comm, group->peers[i]);
-        if (members[i] < 0)
+        if (mci_comm_rank_of(comm, group->peers[i]) < 0)
             return mci_err_set(MCOMM_ERR_GROUP,
                                "member %d of group (rank %d of its job) is not in %s", i,
                                group->peers[i]->world_rank, mci_comm_text(comm));
@@ -159,9 +167,9 @@ static mcomm_err_t group_run(struct mci_tree *tree, struct mci_group *group, str
 {
     struct offer mine = {.ctx = mci_comms_next_ctx(), .group_hash = mci_group_hash(group)};
     struct mci_comm *made = NULL;
-    mcomm_err_t err;
+    mcomm_err_t err = offers != NULL ? mci_comms_check_room() : no_offers(group->size);
 
-    err = mci_tree_allgather(tree, mci_comms_check_room(), &mine, offers, sizeof(mine));
+    err = mci_tree_allgather(tree, err, &mine, offers, sizeof(mine));
     if (err == MCOMM_SUCCESS)
         err = check_same_group(tree, offers);
     if (err != MCOMM_SUCCESS)
@@ -173,26 +181,24 @@ static mcomm_err_t group_run(struct mci_tree *tree, struct mci_group *group, str
 mcomm_err_t mci_comm_create_group(struct mci_comm *comm, struct mci_group *group, int tag,
                                   struct mci_comm **newcomm_p)
 {
-    struct mci_tree tree = {.comm = comm, .space = MCI_CTX_GROUP, .tag = tag};
-    size_t size = (size_t)group->size;
-    struct offer *offers = mci_mem_zalloc(size * (sizeof(*offers) + sizeof(int)));
-    int *members = (int *)(void *)(offers + size);
-    mcomm_err_t err;
+    struct mci_tree tree = {.comm = comm,
+                            .space = MCI_CTX_GROUP,
+                            .tag = tag,
+                            .size = group->size,
+                            .rank = group->rank,
+                            .group = group};
+    struct offer *offers;
+    mcomm_err_t err = check_members(comm, group);
 
-    if (offers == NULL)
-        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the offers of %zu ranks", size);
-    err = group_members(comm, group, members);
-    if (err == MCOMM_SUCCESS) {
-        mci_comm_ref(comm);
-        mci_group_ref(group);
-        tree.size = group->size;
-        tree.rank = group->rank;
-        tree.members = members;
-        tree.deadline_ns = mci_deadline_ns(comm->timeout_ms);
-        err = group_run(&tree, group, offers, newcomm_p);
-        mci_group_unref(group);
-        mci_comm_unref(comm);
-    }
+    if (err != MCOMM_SUCCESS)
+        return err;
+    offers = mci_mem_zalloc((size_t)group->size * sizeof(*offers));
+    mci_comm_ref(comm);
+    mci_group_ref(group);
+    tree.deadline_ns = mci_deadline_ns(comm->timeout_ms);
+    err = group_run(&tree, group, offers, newcomm_p);
+    mci_group_unref(group);
+    mci_comm_unref(comm);
     mci_mem_free(offers);
     return err;
 }

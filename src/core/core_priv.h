@@ -48,14 +48,14 @@ struct mci_tree {
     struct mci_comm *comm;
     enum mci_ctx_space space;
     int tag;
-    int size, rank;     /* of the tree; rank 0 is its root */
-    const int *members; /* rank in comm of each; NULL: (rank + root) % size */
+    int size, rank;                /* of the tree; rank 0 is its root */
+    const struct mci_group *group; /* of the members; NULL: all, (rank + root) % size in comm */
     int root;
     int64_t deadline_ns;
 };
 /*
  * Up: mine of every rank comes to the root; down: all of it goes to every rank (up_nbytes each, in
- * order of tree rank). err: as in mci_comm_allgather().
+ * order of tree rank). err: as in mci_comm_allgather(). all may be NULL if err is an error.
  */
 mcomm_err_t mci_tree_allgather(struct mci_tree *tree, mcomm_err_t err, const void *mine, void *all,
                                size_t nbytes);

@@ -44,15 +44,15 @@ void mci_tree_begin(struct mci_tree *tree, struct mci_comm *comm, int root)
     tree->tag = (int)(comm->children++ & TAG_MASK);
     tree->size = comm->size;
     tree->rank = (comm->rank - root + comm->size) % comm->size;
-    tree->members = NULL;
+    tree->group = NULL;
     tree->root = root;
     tree->deadline_ns = mci_deadline_ns(comm->timeout_ms);
 }
 
 static int member_rank(const struct mci_tree *tree, int rank)
 {
-    if (tree->members != NULL)
-        return tree->members[rank];
+    if (tree->group != NULL)
+        return mci_comm_rank_of(tree->comm, tree->group->peers[rank]);
     return (rank + tree->root) % tree->comm->size;
 }
 
@@ -133,24 +133,31 @@ static void run_send(struct tree_run *run, int to, size_t nbytes)
     run_fail_own(run, err, dest);
 }
 
-/* false: an error; the bytes of the message are not to be used. */
+/*
+ * false: an error; the bytes of the message are not to be used. Without memory it is taken away all
+ * the same: its sender may wait for that, and a later call with the same tag must not meet it.
+ */
 static bool run_recv(struct tree_run *run, int from, size_t nbytes)
 {
     const struct mci_tree *tree = run->tree;
+    struct tree_msg header, *msg = run->msg != NULL ? run->msg : &header;
     int source = member_rank(tree, from);
     mcomm_err_t err;
 
-    if (run->msg == NULL || run_is_hopeless(run))
+    if (run_is_hopeless(run))
         return false;
     mci_peer_watch(mci_comm_peer(tree->comm, source));
-    err =
-        mci_core_exchange.recv(tree->comm, tree->space, source, tree->tag, run->msg,
-                               sizeof(*run->msg) + nbytes, mci_deadline_left_ms(tree->deadline_ns));
+    msg->err = MCOMM_SUCCESS;
+    err = mci_core_exchange.recv(tree->comm, tree->space, source, tree->tag, msg,
+                                 sizeof(*msg) + (run->msg != NULL ? nbytes : 0),
+                                 mci_deadline_left_ms(tree->deadline_ns));
+    if (err == MCOMM_ERR_MISMATCH && (run->msg == NULL || msg->err != MCOMM_SUCCESS))
+        err = MCOMM_SUCCESS; /* of another size because one of the two has no memory */
     run_fail_own(run, err, source);
     if (err != MCOMM_SUCCESS)
         return false;
-    run_fail(run, (mcomm_err_t)run->msg->err, run->msg->rank);
-    return run->msg->err == MCOMM_SUCCESS;
+    run_fail(run, (mcomm_err_t)msg->err, msg->rank);
+    return run->msg != NULL && msg->err == MCOMM_SUCCESS;
 }
 
 /* Members in the part of the tree below and with rank, whose parent is reached by mask. */
@@ -201,15 +208,16 @@ static void run_down(struct tree_run *run, void *data, size_t nbytes)
     }
 }
 
+/* has_room: the caller has memory for all data; else, as without msg, an error is sent on. */
 static mcomm_err_t run_begin(struct tree_run *run, struct mci_tree *tree, mcomm_err_t err,
-                             size_t nbytes)
+                             size_t nbytes, bool has_room)
 {
     run->tree = tree;
     run->err = err;
     run->culprit = -1;
     run->is_discoverer = false;
     run->msg = NULL;
-    if (tree->size == 1)
+    if (tree->size == 1 || !has_room)
         return MCOMM_SUCCESS;
     if (mci_core_exchange.send == NULL)
         return mci_err_set(MCOMM_ERR_UNSUPPORTED, "there is no message layer");
@@ -247,11 +255,11 @@ mcomm_err_t mci_tree_allgather(struct mci_tree *tree, mcomm_err_t err, const voi
 {
     unsigned char *bytes = all;
     struct tree_run run;
-    mcomm_err_t begin_err = run_begin(&run, tree, err, (size_t)tree->size * nbytes);
+    mcomm_err_t begin_err = run_begin(&run, tree, err, (size_t)tree->size * nbytes, all != NULL);
 
     if (begin_err != MCOMM_SUCCESS)
         return begin_err;
-    if (nbytes > 0)
+    if (all != NULL && nbytes > 0)
         memcpy(bytes + (size_t)tree->rank * nbytes, mine, nbytes);
     run_up(&run, bytes, nbytes);
     run_down(&run, bytes, (size_t)tree->size * nbytes);
@@ -261,7 +269,7 @@ mcomm_err_t mci_tree_allgather(struct mci_tree *tree, mcomm_err_t err, const voi
 mcomm_err_t mci_tree_bcast(struct mci_tree *tree, mcomm_err_t err, void *buf, size_t nbytes)
 {
     struct tree_run run;
-    mcomm_err_t begin_err = run_begin(&run, tree, err, nbytes);
+    mcomm_err_t begin_err = run_begin(&run, tree, err, nbytes, true);
 
     if (begin_err != MCOMM_SUCCESS)
         return begin_err;

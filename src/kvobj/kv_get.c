@@ -3,8 +3,8 @@
 /*
  * Reading. Directory word, header and key (of the generation that the word names, so the record
  * was the key's value at that moment), the bytes, the slab's generation (so they were its bytes to
- * the last). No lock, no system call, no memory on the way of a value whose parts are mapped. A value
- * replaced while it is read is still a good answer; one cleaned away is looked up again.
+ * the last). No lock, no system call, no memory on the way of a value whose parts are mapped. A
+ * value replaced while it is read is still a good answer; one cleaned away is looked up again.
  */
 #include "config.h"
 

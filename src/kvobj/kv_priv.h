@@ -366,7 +366,8 @@ struct kv_bucket *mci_kv_dir_peek(struct mci_kv *kv,
 /* SUCCESS or NOT_FOUND. A home that died meanwhile: looks in the new one. */
 mcomm_err_t mci_kv_dir_find(struct mci_kv *kv, struct mci_hash128 hash, struct kv_spot *spot);
 mcomm_err_t mci_kv_dir_reload(struct mci_kv *kv, const struct kv_spot *spot, uint64_t *loc_p);
-/* spot->loc becomes loc, of a value, or place 0 or a claim. SUCCESS, or TRY_AGAIN: it had changed. */
+/* spot->loc becomes loc, of a value, or place 0 or a claim. SUCCESS, or TRY_AGAIN: it had changed.
+ */
 mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t loc,
                             uint64_t hint);
 void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t tick);

@@ -19,7 +19,8 @@ uint32_t mci_kv_rec_check(const struct kv_rec *rec)
     x = (x ^ x >> 32 ^ rec->value_nbytes) * UINT64_C(0x94d049bb133111eb);
     x = (x ^ x >> 31 ^ rec->lo) * UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 29 ^ rec->hi) * UINT64_C(0xbf58476d1ce4e5b9);
-    x ^= rec->origin ^ (uint64_t)rec->kind << 48 ^ (uint64_t)rec->key_nbytes << 32 ^ rec->extent_count;
+    x ^= rec->origin ^ (uint64_t)rec->kind << 48 ^ (uint64_t)rec->key_nbytes << 32 ^
+         rec->extent_count;
     return (uint32_t)(x ^ x >> 32);
 }
 
