@@ -345,6 +345,8 @@ int mci_comm_rank_of(const struct mci_comm *comm, const struct mci_peer *peer)
 {
     int rank = peer->world_rank;
 
+    if (comm->group == NULL) /* the library ends: a peer that goes now is no member any more */
+        return -1;
     if (rank >= 0 && rank < comm->size && comm->group->peers[rank] == peer)
         return rank; /* world, and whatever is ordered like it */
     return mci_group_index(comm->group, peer);

@@ -16,7 +16,9 @@ MP_PROGS += %D%/comm %D%/init
 MP_CASES += %D%/comm_dup.mp %D%/comm_split.mp %D%/comm_node.mp %D%/comm_node2.mp %D%/comm_node3.mp \
 	%D%/comm_many.mp %D%/comm_group.mp %D%/comm_threads.mp %D%/comm_oob.mp %D%/comm_limit.mp
 MP_CASES += %D%/init_cycles.mp %D%/init_cycles_alone.mp %D%/init_counted.mp %D%/init_fork.mp \
-	%D%/init_attr.mp
+	%D%/init_attr.mp %D%/init_leaks.mp
+MP_PROGS += %D%/comm_nomem
+MP_CASES += %D%/comm_nomem.mp
 MP_PROGS += %D%/comm_death
 MP_CASES += %D%/comm_death_fresh.mp %D%/comm_death_talked.mp %D%/comm_death_inside.mp \
 	%D%/comm_death_root.mp %D%/comm_death_last.mp
