@@ -58,10 +58,18 @@ const char *mcomm_last_error(void)
     return last_text;
 }
 
+void mci_err_clear(void)
+{
+    last_text[0] = '\0';
+}
+
 __attribute__((format(printf, 2, 0))) static void err_vset(mcomm_err_t err, const char *fmt,
                                                            va_list args)
 {
-    vsnprintf(last_text, sizeof(last_text), fmt, args);
+    char text[sizeof(last_text)]; /* an argument may be the text before, mcomm_last_error() */
+
+    vsnprintf(text, sizeof(text), fmt, args);
+    memcpy(last_text, text, strlen(text) + 1);
     mci_log_debug("%s: %s", mcomm_err_name(err), last_text);
 }
 

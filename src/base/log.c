@@ -14,11 +14,15 @@ int mci_log_max = MCI_LOG_WARN;
 static int log_rank = -1;
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace"};
 
-void mci_log_set_level(const char *text)
+bool mci_log_set_level(const char *text)
 {
-    for (int i = 0; i <= MCI_LOG_TRACE; i++)
-        if (strcmp(text, level_names[i]) == 0)
+    for (int i = 0; i <= MCI_LOG_TRACE; i++) {
+        if (strcmp(text, level_names[i]) == 0) {
             mci_log_max = i;
+            return true;
+        }
+    }
+    return false;
 }
 
 void mci_log_set_rank(int rank)

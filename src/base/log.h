@@ -4,6 +4,8 @@
 #ifndef MCI_BASE_LOG_H
 #define MCI_BASE_LOG_H
 
+#include <stdbool.h>
+
 enum mci_log_level {
     MCI_LOG_ERROR = 0,
     MCI_LOG_WARN,
@@ -12,9 +14,9 @@ enum mci_log_level {
     MCI_LOG_TRACE
 };
 
-extern int mci_log_max; /* lines above this level are not even formatted */
-void mci_log_set_level(const char *text);
-void mci_log_set_rank(int rank); /* -1: none yet */
+extern int mci_log_max;                   /* lines above this level are not even formatted */
+bool mci_log_set_level(const char *text); /* false: no such level */
+void mci_log_set_rank(int rank);          /* -1: none yet */
 void mci_log_write(enum mci_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

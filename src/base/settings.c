@@ -74,7 +74,8 @@ static bool row_parse(const struct setting_row *row, const char *text, void *out
     case KIND_size:
         return mci_text_to_size(text, (size_t *)(void *)place);
     case KIND_int:
-        return mci_text_to_int(text, (int64_t *)(void *)place);
+        return mci_text_to_int(text, (int64_t *)(void *)place) &&
+               *(int64_t *)(void *)place == (int)*(int64_t *)(void *)place;
     case KIND_ms:
         return mci_text_to_ms(text, (int *)(void *)place);
     case KIND_bool:

@@ -206,6 +206,21 @@ static void base_stop(void)
     mci_settings_unload();
 }
 
+/* Settings that are one of a few words. */
+static mcomm_err_t words_check(void)
+{
+    const char *loss = mci_settings.launcher_loss;
+
+    if (!mci_log_set_level(mci_settings.log))
+        return mci_err_set(MCOMM_ERR_ARG,
+                           "MCOMM_LOG=%.200s: must be error, warn, info, debug or trace",
+                           mci_settings.log);
+    if (strcmp(loss, "end") != 0 && strcmp(loss, "ignore") != 0)
+        return mci_err_set(MCOMM_ERR_ARG, "MCOMM_LAUNCHER_LOSS=%.200s: must be end or ignore",
+                           loss);
+    return MCOMM_SUCCESS;
+}
+
 static mcomm_err_t base_start(const mcomm_init_attr_t *attr)
 {
     static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -213,9 +228,13 @@ static mcomm_err_t base_start(const mcomm_init_attr_t *attr)
 
     if (err != MCOMM_SUCCESS)
         return err;
+    err = words_check();
+    if (err != MCOMM_SUCCESS) {
+        base_stop();
+        return err;
+    }
     pthread_once(&fork_once, fork_watch);
     mci_clock_init();
-    mci_log_set_level(mci_settings.log);
     mci_core.is_single_thread = attr->thread_level == MCOMM_THREAD_SINGLE;
     mci_engine_lock_init(mci_core.is_single_thread);
     return MCOMM_SUCCESS;
@@ -371,7 +390,10 @@ mcomm_err_t mci_core_init(const mcomm_init_attr_t *attr)
         return err;
     if (mci_core.init_count == 0) {
         phase_set(MCI_CORE_STARTING);
+        mci_err_clear();
         err = start_all(attr);
+        if (err != MCOMM_SUCCESS && mcomm_last_error()[0] == '\0')
+            mci_err_set(err, "the start failed: %s", mcomm_err_text(err));
         phase_set(err == MCOMM_SUCCESS ? MCI_CORE_UP : MCI_CORE_IDLE);
     }
     if (err == MCOMM_SUCCESS)

@@ -458,11 +458,12 @@ mcomm_err_t mcomm_start(mcomm_request_t request)
     return mcomm_startall(1, &request);
 }
 
-/* Which of them cannot be started? None is, if one cannot. */
+/* Which of them cannot be started? None is, if one cannot. One that comes twice is met active. */
 static mcomm_err_t check_startable(size_t count, mcomm_request_t *requests)
 {
     struct mci_request *req;
     mcomm_err_t err = MCOMM_SUCCESS;
+    size_t good = 0;
 
     for (size_t i = 0; err == MCOMM_SUCCESS && i < count; i++) {
         err = mci_request_lookup("request", requests[i], &req);
@@ -472,7 +473,13 @@ static mcomm_err_t check_startable(size_t count, mcomm_request_t *requests)
         else if (err == MCOMM_SUCCESS && req->is_active)
             err = mci_err_set(MCOMM_ERR_STATE, "request = %p is active: wait for it first",
                               (void *)requests[i]);
+        if (err == MCOMM_SUCCESS) {
+            req->is_active = true;
+            good++;
+        }
     }
+    for (size_t i = 0; i < good; i++)
+        mci_request_get(requests[i])->is_active = false;
     return err;
 }
 

@@ -379,6 +379,10 @@ static void mode_modes(void)
     OK(mcomm_kv_put_batch(kv, items, 3, NULL));
     OK(mcomm_kv_get_into(kv, key, strlen(key), buf, sizeof(buf), &got));
     CHECK_EQ(got, 12);
+    items[1].key_nbytes = 0;
+    EXPECT(MCOMM_ERR_ARG, mcomm_kv_put_batch(kv, items, 3, NULL));
+    CHECK_TEXT("items[1]: key_nbytes = 0");
+    items[1].key_nbytes = strlen(key);
     put.mode = MCOMM_KV_EXCLUSIVE;
     EXPECT(MCOMM_ERR_EXISTS, mcomm_kv_put_batch(kv, items, 3, &put));
     OK(mcomm_kv_remove_batch(kv, items, 1));

@@ -213,8 +213,12 @@ static void persistent_requests_start_again(void)
         CHECK(st[0].nbytes == nbytes && st[0].source == other);
         CHECK(pattern_wrong_at(room, nbytes, i) == (size_t)-1);
     }
-    for (int i = 0; i < 3; i++)
-        OK(mcomm_request_free(&reqs[i]));
+    OK(mcomm_request_free(&reqs[1]));
+    reqs[1] = reqs[0]; /* the same one twice: nothing is started */
+    EXPECT(MCOMM_ERR_STATE, mcomm_startall(3, reqs));
+    OK(mcomm_waitall(3, reqs, 0, NULL));
+    OK(mcomm_request_free(&reqs[0]));
+    OK(mcomm_request_free(&reqs[2]));
     pair_meet();
 }
 
