@@ -128,6 +128,12 @@ static mcomm_err_t find_at(struct mci_kv *kv, int home, struct mci_hash128 hash,
     return MCOMM_ERR_NOT_FOUND;
 }
 
+mcomm_err_t mci_kv_dir_find_at(struct mci_kv *kv, int home, struct mci_hash128 hash,
+                               struct kv_spot *spot)
+{
+    return find_at(kv, home, hash, spot, NULL);
+}
+
 mcomm_err_t mci_kv_dir_find(struct mci_kv *kv, struct mci_hash128 hash, struct kv_spot *spot)
 {
     for (;;) {
@@ -307,6 +313,8 @@ static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
     err = spot.slot < KV_SLOTS ? spot_claim(kv, &spot) : MCOMM_ERR_TRY_AGAIN;
     while (err == MCOMM_ERR_TRY_AGAIN &&
            (err = claim_near(kv, home, first, &spot)) == MCOMM_ERR_NOT_FOUND) {
+        if (w->is_hurried)
+            return MCOMM_ERR_NO_SPACE;
         err = bucket_make_room(kv, home, first);
         if (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(w) != MCOMM_SUCCESS)
             return mci_err_set(MCOMM_ERR_NO_SPACE,
@@ -333,13 +341,18 @@ mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64
                               uint64_t hint, struct kv_waiter *w)
 {
     int home = kv_home(kv, hash);
-    uint64_t first;
-    mcomm_err_t err;
 
     if (home == KV_NO_HOME)
         return mci_err_set(MCOMM_ERR_PROC_FAILED, "no rank that stores objects lives any more");
-    first = bucket_home(&kv->parts[home], hash);
-    err = bucket_lock(kv, home, first, w);
+    return mci_kv_dir_insert_at(kv, home, hash, loc, hint, w);
+}
+
+mcomm_err_t mci_kv_dir_insert_at(struct mci_kv *kv, int home, struct mci_hash128 hash, uint64_t loc,
+                                 uint64_t hint, struct kv_waiter *w)
+{
+    uint64_t first = bucket_home(&kv->parts[home], hash);
+    mcomm_err_t err = bucket_lock(kv, home, first, w);
+
     if (err == MCOMM_SUCCESS) {
         err = insert_locked(kv, home, first, hash, loc, hint, w);
         mci_kv_clear(kv, home, FIELD_AT(&kv->parts[home], first, lock, 0));

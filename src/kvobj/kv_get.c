@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "base/mem.h"
-#include "kvobj/kv_priv.h"
+#include "kvobj/kv_far.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -45,35 +45,33 @@ static mcomm_err_t key_compare(struct mci_kv *kv, const struct kv_object *obj,
     return err;
 }
 
+mcomm_err_t mci_kv_record_find(struct mci_kv *kv, const struct kv_key *key, uint64_t loc,
+                               struct kv_object *obj)
+{
+    bool is_equal = false;
+    mcomm_err_t err = mci_kv_object_read(kv, loc, obj);
+
+    if (KV_LIKELY(err == MCOMM_SUCCESS))
+        err = key_compare(kv, obj, key, &is_equal);
+    if (KV_UNLIKELY(err != MCOMM_SUCCESS))
+        return err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_NOT_FOUND : err;
+    return KV_LIKELY(is_equal) ? MCOMM_SUCCESS : MCOMM_ERR_NOT_FOUND;
+}
+
 /* What is at spot, if it is key's. The entry named this one record, so it was the key's then. */
-static mcomm_err_t lookup_at(struct mci_kv *kv, const struct kv_key *key,
+mcomm_err_t mci_kv_lookup_at(struct mci_kv *kv, const struct kv_key *key,
                              const struct kv_spot *spot, struct kv_object *obj)
 {
     uint64_t loc;
-    bool is_equal = false;
-    mcomm_err_t err, read_err;
+    mcomm_err_t err = mci_kv_record_find(kv, key, spot->loc, obj);
 
-    obj->extents = NULL;
-    if (KV_UNLIKELY(kv_is_dead(kv, kv_loc_rank(spot->loc))))
-        return MCOMM_ERR_NOT_FOUND;
-    read_err = mci_kv_object_read(kv, spot->loc, obj);
-    if (read_err == MCOMM_SUCCESS)
-        read_err = key_compare(kv, obj, key, &is_equal);
-    if (KV_UNLIKELY(read_err != MCOMM_SUCCESS && read_err != MCOMM_ERR_NOT_FOUND))
-        return read_err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_NOT_FOUND : read_err;
-    if (KV_LIKELY(is_equal))
-        return MCOMM_SUCCESS;
+    if (KV_LIKELY(err != MCOMM_ERR_NOT_FOUND))
+        return err;
+    if (kv_loc_rank(spot->loc) < kv->size && kv_is_dead(kv, kv_loc_rank(spot->loc)))
+        return err;
     kv_fence_acquire();
     err = mci_kv_dir_reload(kv, spot, &loc);
     return err != MCOMM_SUCCESS || loc != spot->loc ? MCOMM_ERR_TRY_AGAIN : MCOMM_ERR_NOT_FOUND;
-}
-
-mcomm_err_t mci_kv_lookup(struct mci_kv *kv, const struct kv_key *key, struct kv_spot *spot,
-                          struct kv_object *obj)
-{
-    mcomm_err_t err = mci_kv_dir_find(kv, key->hash, spot);
-
-    return err == MCOMM_SUCCESS ? lookup_at(kv, key, spot, obj) : err;
 }
 
 static mcomm_err_t piece_read(struct mci_kv *kv, int rank, uint64_t at, void *buf, uint64_t nbytes,
@@ -137,20 +135,13 @@ void mci_kv_use(struct mci_kv *kv, const struct kv_spot *spot, int rank)
 }
 
 /* TRY_AGAIN: it moved away; whatever is in the buffer is nothing. */
-static mcomm_err_t get_once(struct mci_kv *kv, const struct kv_key *key, enum kv_want want,
-                            void **buf_p, size_t room, size_t *nbytes_p)
+mcomm_err_t mci_kv_get_at(struct mci_kv *kv, const struct kv_key *key, const struct kv_spot *spot,
+                          enum kv_want want, void **buf_p, size_t room, size_t *nbytes_p)
 {
-    struct kv_spot spot;
     struct kv_object obj;
     void *buf = *buf_p;
-    mcomm_err_t err = mci_kv_dir_find(kv, key->hash, &spot);
+    mcomm_err_t err = mci_kv_lookup_at(kv, key, spot, &obj);
 
-    if (err != MCOMM_SUCCESS)
-        return err;
-    if (KV_UNLIKELY(kv_loc_rank(spot.loc) < kv->size &&
-                    kv->parts[kv_loc_rank(spot.loc)].area[KV_DATA] == NULL))
-        return mci_kv_far_get(kv, key, &spot, want, buf_p, room, nbytes_p);
-    err = lookup_at(kv, key, &spot, &obj);
     if (err != MCOMM_SUCCESS)
         return err;
     if (want == KV_WANT_SIZE || (want == KV_WANT_INTO && obj.rec.value_nbytes > room)) {
@@ -165,13 +156,43 @@ static mcomm_err_t get_once(struct mci_kv *kv, const struct kv_key *key, enum kv
     }
     err = mci_kv_value_read(kv, &obj, buf);
     if (KV_LIKELY(err == MCOMM_SUCCESS)) {
-        mci_kv_use(kv, &spot, obj.rank);
+        mci_kv_use(kv, spot, obj.rank);
         *nbytes_p = obj.rec.value_nbytes;
         *buf_p = buf;
     } else if (want == KV_WANT_ALLOC) {
         mci_mem_free(buf);
     }
     return err;
+}
+
+__attribute__((noinline)) static mcomm_err_t get_far(struct mci_kv *kv, const struct kv_key *key,
+                                                     enum kv_want want, void **buf_p, size_t room,
+                                                     size_t *nbytes_p)
+{
+    struct kv_fetch f = {.key = *key, .want = want, .buf = *buf_p, .room = room};
+
+    mci_kv_far_fetch(kv, &f, 1);
+    if (f.err == MCOMM_SUCCESS || f.err == MCOMM_ERR_TRUNCATE)
+        *nbytes_p = f.nbytes;
+    if (f.err == MCOMM_SUCCESS)
+        *buf_p = f.buf;
+    return f.err;
+}
+
+static mcomm_err_t get_once(struct mci_kv *kv, const struct kv_key *key, enum kv_want want,
+                            void **buf_p, size_t room, size_t *nbytes_p)
+{
+    struct kv_spot spot;
+    mcomm_err_t err;
+
+    if (KV_UNLIKELY(kv_is_home_far(kv, key->hash)))
+        return get_far(kv, key, want, buf_p, room, nbytes_p);
+    err = mci_kv_dir_find(kv, key->hash, &spot);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (KV_UNLIKELY(kv_loc_rank(spot.loc) < kv->size && !kv_is_mapped(kv, kv_loc_rank(spot.loc))))
+        return get_far(kv, key, want, buf_p, room, nbytes_p);
+    return mci_kv_get_at(kv, key, &spot, want, buf_p, room, nbytes_p);
 }
 
 mcomm_err_t mci_kv_get(struct mci_kv *kv, const struct kv_key *key, enum kv_want want, void **buf_p,

@@ -10,16 +10,31 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/settings.h"
-#include "kvobj/kv_priv.h"
+#include "kvobj/kv_far.h"
 #include "kvobj/kvobj.h"
 
 #include <string.h>
 
 static struct mci_list stores = {&stores, &stores}; /* lock: engine */
 
+struct mci_kv *mci_kv_by_ctx(uint64_t ctx)
+{
+    struct mci_list *node;
+
+    MCI_LIST_FOREACH (node, &stores) {
+        struct mci_kv *kv = mci_container_of(node, struct mci_kv, link);
+
+        if (kv->core_comm->ctx == ctx)
+            return kv;
+    }
+    return NULL;
+}
+
 static void peer_failed(struct mci_peer *peer)
 {
     struct mci_list *node;
+
+    mci_kv_calls_end(peer);
 
     MCI_LIST_FOREACH (node, &stores) {
         struct mci_kv *kv = mci_container_of(node, struct mci_kv, link);
@@ -33,6 +48,7 @@ static void peer_failed(struct mci_peer *peer)
 static mcomm_err_t module_start(void)
 {
     mci_list_init(&stores);
+    mci_kv_calls_start();
     mci_rail_on_failed(peer_failed);
     return MCOMM_SUCCESS;
 }

@@ -224,6 +224,7 @@ struct kv_open { /* the slab this process appends to at a rank */
 };
 
 struct mci_kv;
+struct kv_call;
 struct kv_remote_ops { /* parts that are not mapped. Blocking but for get and put. lock: none */
     size_t size;
     mcomm_err_t (*get)(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at, void *buf,
@@ -237,6 +238,9 @@ struct kv_remote_ops { /* parts that are not mapped. Blocking but for get and pu
                        size_t count); /* done at the next flush */
     mcomm_err_t (*fetch_add)(struct mci_kv *kv, int rank, uint64_t at, uint64_t delta,
                              uint64_t *old_p);
+    /* kv_far.h. A call is sent after what was put there before, as far as that went in frames. */
+    void (*call_start)(struct mci_kv *kv, struct kv_call *call, const void *bytes, size_t nbytes);
+    void (*call_wait)(struct mci_kv *kv, struct kv_call *call);
 };
 
 struct kv_stat { /* of this process */
@@ -339,6 +343,7 @@ struct kv_waiter {
     int64_t deadline_ns;
     int timeout_ms;
     unsigned rounds;
+    bool is_hurried; /* must not wait at all, nor go over a network */
 };
 void mci_kv_wait_begin(struct kv_waiter *w, int timeout_ms);
 mcomm_err_t mci_kv_wait_step(struct kv_waiter *w); /* MCOMM_ERR_TIMEOUT once the limit has passed */
@@ -365,6 +370,8 @@ struct kv_bucket *mci_kv_dir_peek(struct mci_kv *kv,
                                   struct mci_hash128 hash); /* NULL: not mapped */
 /* SUCCESS or NOT_FOUND. A home that died meanwhile: looks in the new one. */
 mcomm_err_t mci_kv_dir_find(struct mci_kv *kv, struct mci_hash128 hash, struct kv_spot *spot);
+mcomm_err_t mci_kv_dir_find_at(struct mci_kv *kv, int home, struct mci_hash128 hash,
+                               struct kv_spot *spot);
 mcomm_err_t mci_kv_dir_reload(struct mci_kv *kv, const struct kv_spot *spot, uint64_t *loc_p);
 /* spot->loc becomes loc, of a value, or place 0 or a claim. SUCCESS, or TRY_AGAIN: it had changed.
  */
@@ -374,6 +381,8 @@ void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t ti
 /* A new key. MCOMM_ERR_EXISTS: somebody was faster, look again. */
 mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t loc,
                               uint64_t hint, struct kv_waiter *w);
+mcomm_err_t mci_kv_dir_insert_at(struct mci_kv *kv, int home, struct mci_hash128 hash, uint64_t loc,
+                                 uint64_t hint, struct kv_waiter *w);
 
 /* ---- kv_record.c ---- */
 struct kv_object { /* the head record of an object, or an extent's */
@@ -466,12 +475,14 @@ mcomm_err_t mci_kv_get(struct mci_kv *kv, const struct kv_key *key, enum kv_want
                        size_t *nbytes_p);
 mcomm_err_t mci_kv_remove(struct mci_kv *kv, const struct kv_key *key);
 /* The parts of a get. TRY_AGAIN: it moved away, look again. */
-mcomm_err_t mci_kv_lookup(struct mci_kv *kv, const struct kv_key *key, struct kv_spot *spot,
-                          struct kv_object *obj);
+mcomm_err_t
+mci_kv_record_find(struct mci_kv *kv, const struct kv_key *key, uint64_t loc,
+                   struct kv_object *obj); /* NOT_FOUND: what is there is not the key's */
+mcomm_err_t mci_kv_lookup_at(struct mci_kv *kv, const struct kv_key *key,
+                             const struct kv_spot *spot, struct kv_object *obj);
 mcomm_err_t mci_kv_value_read(struct mci_kv *kv, struct kv_object *obj, void *buf);
-/* kv_far.c: a whole get of an object on another node; arguments as mci_kv_get() */
-mcomm_err_t mci_kv_far_get(struct mci_kv *kv, const struct kv_key *key, const struct kv_spot *spot,
-                           enum kv_want want, void **buf_p, size_t room, size_t *nbytes_p);
+mcomm_err_t mci_kv_get_at(struct mci_kv *kv, const struct kv_key *key, const struct kv_spot *spot,
+                          enum kv_want want, void **buf_p, size_t room, size_t *nbytes_p);
 void mci_kv_hit_count(struct mci_kv *kv, int rank);
 void mci_kv_use(struct mci_kv *kv, const struct kv_spot *spot,
                 int rank); /* for eviction, counters */
@@ -486,6 +497,7 @@ mcomm_err_t mci_kv_each(struct mci_kv *kv, mcomm_kv_item_t *items, size_t count,
 mcomm_err_t mci_kv_get_stats(struct mci_kv *kv, mcomm_kv_stats_t *stats);
 
 /* ---- kv_open.c ---- */
+struct mci_kv *mci_kv_by_ctx(uint64_t ctx); /* of its communicator; NULL: none. lock: engine */
 /* err: of this rank's arguments; all ranks fail then */
 mcomm_err_t mci_kv_open(mcomm_comm_t comm, mcomm_err_t err, const mcomm_kv_attr_t *attr,
                         struct mci_kv **kv_p);

@@ -3,7 +3,7 @@
 /* The remote table over the public window calls: for parts on other nodes. */
 #include "config.h"
 
-#include "kvobj/kv_priv.h"
+#include "kvobj/kv_far.h"
 
 static mcomm_err_t rma_get(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at, void *buf,
                            size_t nbytes)
@@ -49,4 +49,6 @@ const struct kv_remote_ops mci_kv_rma_ops = {
     .cas = rma_cas,
     .add = rma_add,
     .fetch_add = rma_fetch_add,
+    .call_start = mci_kv_frame_start,
+    .call_wait = mci_kv_frame_wait,
 };

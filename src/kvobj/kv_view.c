@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "base/mem.h"
-#include "kvobj/kv_priv.h"
+#include "kvobj/kv_far.h"
 
 #include <string.h>
 
@@ -62,13 +62,38 @@ static mcomm_err_t view_pin(struct mci_kv *kv, const struct kv_spot *spot,
     return MCOMM_ERR_TRY_AGAIN;
 }
 
+static mcomm_err_t view_far(struct mci_kv *kv, const struct kv_key *key, struct token *token,
+                            mcomm_kv_view_t *view)
+{
+    struct kv_fetch f = {.key = *key, .want = KV_WANT_ALLOC};
+
+    mci_kv_far_fetch(kv, &f, 1);
+    if (f.err != MCOMM_SUCCESS)
+        return f.err;
+    token->is_copy = true;
+    view->is_copy = 1;
+    token->copy = f.buf;
+    view->data = f.buf;
+    view->nbytes = f.nbytes;
+    view->rank = f.lender;
+    return MCOMM_SUCCESS;
+}
+
 static mcomm_err_t acquire_once(struct mci_kv *kv, const struct kv_key *key, struct token *token,
                                 mcomm_kv_view_t *view)
 {
     struct kv_spot spot;
     struct kv_object obj;
-    mcomm_err_t err = mci_kv_lookup(kv, key, &spot, &obj);
+    mcomm_err_t err;
 
+    if (kv_is_home_far(kv, key->hash))
+        return view_far(kv, key, token, view);
+    err = mci_kv_dir_find(kv, key->hash, &spot);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (kv_loc_rank(spot.loc) < kv->size && !kv_is_mapped(kv, kv_loc_rank(spot.loc)))
+        return view_far(kv, key, token, view);
+    err = mci_kv_lookup_at(kv, key, &spot, &obj);
     if (err != MCOMM_SUCCESS)
         return err;
     if (obj.rec.kind == KV_INLINE && kv->parts[obj.rank].area[KV_DATA] != NULL)

@@ -22,6 +22,7 @@ void mci_kv_wait_begin(struct kv_waiter *w, int timeout_ms)
     w->deadline_ns = 0;
     w->timeout_ms = timeout_ms;
     w->rounds = 0;
+    w->is_hurried = false;
 }
 
 mcomm_err_t mci_kv_wait_step(struct kv_waiter *w)
@@ -29,6 +30,8 @@ mcomm_err_t mci_kv_wait_step(struct kv_waiter *w)
     struct timespec ts = {0, SLEEP_MIN_NS};
     unsigned round = w->rounds++;
 
+    if (w->is_hurried)
+        return MCOMM_ERR_TIMEOUT;
     if (w->deadline_ns == 0 && w->timeout_ms >= 0)
         w->deadline_ns = mci_clock_ns() + (int64_t)w->timeout_ms * 1000000;
     if (round < PAUSES) {

@@ -42,6 +42,8 @@ enum mci_am {
     MCI_AM_RMA_8,
     MCI_AM_COLL_POISON, /* a member gave up a collective: the others must not wait for it */
     MCI_AM_CORE_FAILED, /* w0 names a process that failed: look for yourself */
+    MCI_AM_KV_CALL,
+    MCI_AM_KV_REPLY,
     MCI_AM_MAX = 32
 };
 

@@ -80,4 +80,19 @@ mcomm_err_t mci_rma_flush_local(struct mci_win *win, int target);
 mcomm_err_t mci_rma_flush_all(struct mci_win *win);
 mcomm_err_t mci_rma_flush_local_all(struct mci_win *win);
 
+/* ---- for frames of the layers above that ask a peer and are answered. lock: engine -------------
+ */
+struct rma_waiter {
+    struct mci_waiter inner;
+    struct mci_peer *peer;
+    int timeout_ms;
+    int64_t deadline_ns, kick_ns, interval_ns;
+};
+/* As mci_wait_begin() and mci_wait_step(), for an answer of peer, which may be computing. */
+void mci_rma_wait_begin(struct rma_waiter *w, struct mci_peer *peer, int timeout_ms);
+mcomm_err_t mci_rma_wait_step(struct rma_waiter *w);
+/* fn again, with the whole payload, once it has arrived. */
+void mci_rma_defer(struct mci_peer *peer, const struct mci_frame *frame, struct mci_sink *sink,
+                   mci_am_fn_t fn);
+
 #endif

@@ -250,8 +250,6 @@ void mci_rma_serve_close(struct rma_serve *serve);
 void mci_rma_serve_abort(struct rma_serve *serve, mcomm_err_t err); /* and tell the origin */
 int mci_rma_rank_of(struct mci_win *win, struct mci_peer *peer);
 void mci_rma_count_applied(struct mci_win *win, int origin, bool want_ack);
-void mci_rma_defer(struct mci_peer *peer, const struct mci_frame *frame, struct mci_sink *sink,
-                   mci_am_fn_t fn);
 /* Memory of this process's part, if the access is legal. */
 mcomm_err_t mci_rma_place(struct mci_win *win, uint64_t offset, uint64_t nbytes, unsigned need,
                           size_t alignment, void **place_p);
@@ -281,18 +279,9 @@ mcomm_err_t mci_rma_signal_start(void);
 void mci_rma_signal_stop(void);
 
 /* ---- kick.c: peers of this node that serve from a monitor thread. lock: engine ---- */
-struct rma_waiter {
-    struct mci_waiter inner;
-    struct mci_peer *peer;
-    int timeout_ms;
-    int64_t deadline_ns, kick_ns, interval_ns;
-};
 void mci_rma_kick_start(void);
 void mci_rma_kick_stop(void);
 void mci_rma_kick_later(struct rma_path *path); /* again and again until nothing is under way */
-/* As mci_wait_begin() and mci_wait_step(), for an answer of peer. */
-void mci_rma_wait_begin(struct rma_waiter *w, struct mci_peer *peer, int timeout_ms);
-mcomm_err_t mci_rma_wait_step(struct rma_waiter *w);
 
 /* ---- checks at the origin, from the exchanged facts ---- */
 mcomm_err_t mci_rma_check_failed(const struct mci_win *win, int target, uint64_t disp,

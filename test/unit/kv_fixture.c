@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "kv_fixture.h"
+#include "kvobj/kv_far.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,29 @@ static mcomm_err_t fake_fetch_add(struct mci_kv *kv, int rank, uint64_t at, uint
     return MCOMM_SUCCESS;
 }
 
+/* What the other rank would do, done here. */
+static void fake_take(void *arg, const void *bytes, size_t nbytes)
+{
+    if (!mci_kv_call_take(arg, bytes, nbytes))
+        abort();
+}
+
+static void fake_call_start(struct mci_kv *kv, struct kv_call *call, const void *bytes,
+                            size_t nbytes)
+{
+    if (kv_is_dead(kv, call->rank))
+        call->err = MCOMM_ERR_PROC_FAILED;
+    else if (!mci_kv_serve(current->kv[call->rank], call->op, bytes, nbytes, fake_take, call) ||
+             call->left != 0)
+        abort();
+}
+
+static void fake_call_wait(struct mci_kv *kv, struct kv_call *call)
+{
+    (void)kv;
+    call->is_done = true;
+}
+
 static const struct kv_remote_ops fake_ops = {
     .size = sizeof(struct kv_remote_ops),
     .get = fake_get,
@@ -82,6 +106,8 @@ static const struct kv_remote_ops fake_ops = {
     .cas = fake_cas,
     .add = fake_add,
     .fetch_add = fake_fetch_add,
+    .call_start = fake_call_start,
+    .call_wait = fake_call_wait,
 };
 
 static char *shared_memory(size_t nbytes)

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * What is asked of a rank whose memory is not mapped here. A *call* carries any number of asks; it
+ * is answered by whichever thread drives progress there (the monitor while the application
+ * computes) from what is mapped at that rank, without waiting. What it cannot do so it says, and
+ * the asker does that part one-sided.
+ */
+#ifndef MCI_KVOBJ_KV_FAR_H
+#define MCI_KVOBJ_KV_FAR_H
+
+#include "kvobj/kv_priv.h"
+
+#define KV_CALL_MAX 32768u    /* bytes of the asks of a call */
+#define KV_CALLS 8u           /* of one asker in flight */
+#define KV_REPLY_MAX 1048576u /* bytes of values that a call may bring back, or one value */
+#define KV_INLINE_MAX 262144u /* larger values do not come with an answer, but are read */
+#define KV_FAR_GROUP 128u     /* keys of a batch under way at once */
+
+/* ---- on the wire ---- */
+enum kv_call_op {
+    KV_CALL_GET = 1, /* what a key stands for */
+    KV_CALL_PUBLISH  /* what a key stands for from now on */
+};
+
+struct kv_ask {      /* then the key, padded to 8 */
+    uint64_t loc;    /* get: of the record, 0: look it up; publish: of the new one, 0: remove */
+    uint64_t expect; /* get: room for the value; publish: a word whose record the asker counts */
+    uint64_t hint;   /* publish: bytes of the record */
+    uint32_t index;  /* the asker's, comes back */
+    uint16_t key_nbytes;
+    uint8_t mode; /* get: enum kv_want; publish: mcomm_kv_put_mode_t */
+    uint8_t zero;
+};
+_Static_assert(sizeof(struct kv_ask) == 32, "wire format");
+
+enum kv_say { /* what follows an answer, padded to 8 */
+    KV_SAY_NOTHING,
+    KV_SAY_VALUE, /* a piece of the value, in order; the last one ends the answer */
+    KV_SAY_REC,   /* struct kv_spot_wire, struct kv_rec: read it where it lies */
+    KV_SAY_SPOT,  /* struct kv_spot_wire: the record is on yet another node */
+    KV_SAY_COUNT  /* nothing; the record that was replaced is the asker's to count */
+};
+
+struct kv_answer {
+    uint32_t index;
+    uint32_t rank; /* that lends the memory */
+    uint16_t err;
+    uint16_t say;
+    uint32_t zero;
+    uint64_t value_nbytes;
+    uint64_t offset; /* of a piece */
+    uint64_t nbytes; /* that follow */
+    uint64_t tick;   /* of the lender */
+};
+_Static_assert(sizeof(struct kv_answer) == 48, "wire format");
+
+struct kv_spot_wire {
+    uint64_t bucket, slot, loc, access, hint;
+};
+
+/* ---- kv_serve.c: answers ---- */
+/*
+ * Answers the asks in bytes; emit sends what it is given before it returns. false: they are not
+ * well formed. lock: engine
+ */
+typedef void (*kv_emit_fn_t)(void *arg, const void *bytes, size_t nbytes);
+bool mci_kv_serve(struct mci_kv *kv, enum kv_call_op op, const void *bytes, size_t nbytes,
+                  kv_emit_fn_t emit, void *arg);
+
+/* ---- kv_call.c: calls under way ---- */
+struct kv_call {
+    int rank;
+    enum kv_call_op op;
+    size_t left; /* asks without the end of their answer */
+    /* An answer or a piece of it; true: it was the end. lock: engine */
+    bool (*take)(void *arg, const struct kv_answer *answer, const char *bytes);
+    void *arg;
+    mcomm_err_t err; /* of the call as a whole */
+    bool is_done;
+    /* kv_call.c's own */
+    struct mci_list link;
+    struct mci_peer *peer;
+    uint32_t id;
+};
+void mci_kv_call_start(struct mci_kv *kv, struct kv_call *call, const void *bytes, size_t nbytes);
+void mci_kv_call_wait(struct mci_kv *kv, struct kv_call *call); /* ends, see call->err */
+/* What emit was given at the other end. false: not well formed. */
+bool mci_kv_call_take(struct kv_call *call, const void *bytes, size_t nbytes);
+/* The entries of the remote table, by frames. */
+void mci_kv_frame_start(struct mci_kv *kv, struct kv_call *call, const void *bytes, size_t nbytes);
+void mci_kv_frame_wait(struct mci_kv *kv, struct kv_call *call);
+void mci_kv_calls_start(void);
+void mci_kv_calls_end(struct mci_peer *peer); /* it failed. lock: engine */
+
+/* ---- kv_talk.c: asks of any number, a few calls in flight ---- */
+struct kv_talk {
+    struct mci_kv *kv;
+    enum kv_call_op op;
+    bool (*take)(void *arg, const struct kv_answer *answer, const char *bytes);
+    void (*lost)(void *arg, int rank, mcomm_err_t err); /* a call to rank ended so */
+    void *arg;
+    unsigned first, count;                 /* of calls in flight */
+    size_t nbytes, num_asks, reply_nbytes; /* of the call being filled */
+    int rank;
+    struct kv_call calls[KV_CALLS];
+    uint64_t bytes[KV_CALL_MAX / 8];
+};
+void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op);
+/* reply_nbytes: that may come back */
+void mci_kv_talk_ask(struct kv_talk *talk, int rank, const struct kv_ask *ask,
+                     const struct kv_key *key, size_t reply_nbytes);
+void mci_kv_talk_end(struct kv_talk *talk); /* every ask has its answer, or lost was called */
+
+/* ---- kv_far.c ---- */
+static inline bool kv_is_mapped(const struct mci_kv *kv, int rank)
+{
+    return kv->parts[rank].area[KV_META] != NULL && kv->parts[rank].area[KV_DATA] != NULL;
+}
+static inline bool kv_is_home_far(const struct mci_kv *kv, struct mci_hash128 hash)
+{
+    int home = kv_home(kv, hash);
+
+    return home != KV_NO_HOME && !kv_is_mapped(kv, home);
+}
+
+enum kv_fetch_state {
+    KV_FETCH_NEW,
+    KV_FETCH_ASKED,
+    KV_FETCH_SPOT, /* where it lies is known */
+    KV_FETCH_REC,  /* and what: it is read where it lies */
+    KV_FETCH_DONE
+};
+struct kv_fetch { /* one key that is being read */
+    struct kv_key key;
+    enum kv_want want;
+    enum kv_fetch_state state;
+    void *buf;
+    size_t room;   /* INTO */
+    size_t nbytes; /* out: of the value */
+    mcomm_err_t err;
+    int asked;       /* rank, -1: none */
+    int lender;      /* out */
+    bool is_by_spot; /* who was asked does not see the entry */
+    struct kv_spot spot;
+    struct kv_object obj;
+    uint64_t tick; /* of the lender */
+    uint64_t word; /* of the slab, after a large value */
+};
+/* All of them, some calls at a time. TRY_AGAIN: look again. */
+void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count);
+
+struct kv_publish {
+    struct kv_key key;
+    uint64_t loc; /* 0: remove */
+    uint64_t expect, hint;
+    unsigned mode;
+    /*
+     * out: SUCCESS; EXISTS (mode), NOT_FOUND (remove); TRY_AGAIN: look again, at spot if has_spot:
+     * whose record must be counted by the caller, who then expects it. UNSUPPORTED: only one-sided.
+     */
+    mcomm_err_t err;
+    bool has_spot, is_uncounted;
+    struct kv_spot spot;
+    int rank;
+    bool is_done;
+};
+void mci_kv_far_publish(struct mci_kv *kv, struct kv_publish *list, size_t count);
+
+#endif

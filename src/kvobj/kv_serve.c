@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Calls of other nodes, answered with the same steps as a local get or put. Runs under the engine
+ * lock on whatever thread drives progress, so nothing here may wait or go over a network: what
+ * would have to is told to the asker instead.
+ */
+#include "config.h"
+
+#include "kvobj/kv_far.h"
+#include "rail/rail.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define TRIES 16u
+#define PIECE_MIN 1024u /* smaller pieces of a value are not worth a header */
+
+struct serving {
+    struct mci_kv *kv;
+    kv_emit_fn_t emit;
+    void *arg;
+    struct kv_ask ask;
+    struct kv_key key;
+    struct kv_spot spot;
+    struct kv_object obj;
+};
+
+/* Answers on their way into one frame. lock: engine */
+static _Alignas(64) char out[MCI_FRAME_MAX];
+static size_t out_nbytes;
+
+static void out_send(struct serving *s)
+{
+    if (out_nbytes > 0)
+        s->emit(s->arg, out, out_nbytes);
+    out_nbytes = 0;
+}
+
+/* Room for an answer and at least least bytes behind it. */
+static struct kv_answer *answer_begin(struct serving *s, size_t least, mcomm_err_t err,
+                                      enum kv_say say)
+{
+    struct kv_answer *answer;
+
+    if (sizeof(out) - out_nbytes < sizeof(*answer) + least)
+        out_send(s);
+    answer = (struct kv_answer *)(void *)(out + out_nbytes);
+    *answer = (struct kv_answer){.index = s->ask.index, .err = (uint16_t)err, .say = (uint16_t)say};
+    return answer;
+}
+
+static void answer_end(struct kv_answer *answer, size_t nbytes)
+{
+    answer->nbytes = nbytes;
+    out_nbytes += sizeof(*answer);
+    while (nbytes % 8 != 0)
+        out[out_nbytes + nbytes++] = 0;
+    out_nbytes += nbytes;
+}
+
+static void say_nothing(struct serving *s, mcomm_err_t err, uint64_t value_nbytes)
+{
+    struct kv_answer *answer = answer_begin(s, 0, err, KV_SAY_NOTHING);
+
+    answer->value_nbytes = value_nbytes;
+    answer_end(answer, 0);
+}
+
+/* It is being read: the entry learns of it. Returns the lender's tick. */
+static uint64_t use_note(struct serving *s)
+{
+    uint64_t tick = 0;
+
+    (void)mci_kv_load(s->kv, s->obj.rank, offsetof(struct kv_head, tick), &tick);
+    if (s->ask.loc == 0)
+        mci_kv_dir_touch(s->kv, &s->spot, tick + 1);
+    return tick;
+}
+
+static void say_spot(struct serving *s, enum kv_say say, mcomm_err_t err)
+{
+    struct kv_spot_wire *wire;
+    struct kv_answer *answer = answer_begin(s, sizeof(*wire) + sizeof(s->obj.rec), err, say);
+    size_t nbytes = sizeof(*wire);
+
+    wire = (struct kv_spot_wire *)(void *)(answer + 1);
+    *wire = (struct kv_spot_wire){s->spot.bucket, s->spot.slot, s->spot.loc, s->spot.access,
+                                  s->spot.hint};
+    if (say == KV_SAY_REC) {
+        memcpy(wire + 1, &s->obj.rec, sizeof(s->obj.rec));
+        nbytes += sizeof(s->obj.rec);
+        answer->tick = use_note(s);
+    }
+    answer_end(answer, nbytes);
+}
+
+/* ---- get ---- */
+/* The value in pieces; whether they are whole is said with the last one. */
+static void say_value(struct serving *s)
+{
+    struct mci_kv *kv = s->kv;
+    const struct kv_object *obj = &s->obj;
+    const char *body = kv->parts[obj->rank].area[KV_DATA] + obj->at +
+                       kv_body_at(KV_INLINE, obj->rec.key_nbytes, obj->rec.value_nbytes);
+    uint64_t left = obj->rec.value_nbytes, tick = use_note(s), n;
+
+    do {
+        struct kv_answer *answer = answer_begin(s, left < PIECE_MIN ? (left + 7) & ~7u : PIECE_MIN,
+                                                MCOMM_SUCCESS, KV_SAY_VALUE);
+
+        n = sizeof(out) - out_nbytes - sizeof(*answer);
+        n = left < n ? left : n;
+        mci_kv_copy_racy(answer + 1, body + (obj->rec.value_nbytes - left), n);
+        answer->rank = (uint32_t)obj->rank;
+        answer->value_nbytes = obj->rec.value_nbytes;
+        answer->offset = obj->rec.value_nbytes - left;
+        answer->tick = tick;
+        left -= n;
+        if (left == 0 && !mci_kv_slab_is_gen(kv, obj->rank, obj->slab, obj->rec.gen))
+            answer->err = MCOMM_ERR_TRY_AGAIN;
+        answer_end(answer, n);
+    } while (left > 0);
+}
+
+/* SUCCESS: s->obj is the key's; TRY_AGAIN; else it has been answered. */
+static mcomm_err_t get_find(struct serving *s)
+{
+    struct mci_kv *kv = s->kv;
+    mcomm_err_t err;
+    int rank;
+
+    s->spot.loc = s->ask.loc;
+    if (s->ask.loc == 0 &&
+        mci_kv_dir_find_at(kv, kv->rank, s->key.hash, &s->spot) != MCOMM_SUCCESS) {
+        say_nothing(s, MCOMM_ERR_NOT_FOUND, 0);
+        return MCOMM_ERR_NOT_FOUND;
+    }
+    rank = kv_loc_rank(s->spot.loc);
+    if (rank < kv->size && !kv_is_dead(kv, rank) && !kv_is_mapped(kv, rank)) {
+        say_spot(s, KV_SAY_SPOT, MCOMM_SUCCESS);
+        return MCOMM_ERR_NOT_FOUND;
+    }
+    err = s->ask.loc != 0 ? mci_kv_record_find(kv, &s->key, s->spot.loc, &s->obj)
+                          : mci_kv_lookup_at(kv, &s->key, &s->spot, &s->obj);
+    if (err != MCOMM_SUCCESS && err != MCOMM_ERR_TRY_AGAIN)
+        say_nothing(s, err, 0);
+    return err;
+}
+
+static void serve_get(struct serving *s)
+{
+    mcomm_err_t err = MCOMM_ERR_TRY_AGAIN;
+    uint64_t value_nbytes;
+
+    for (unsigned i = 0; i < TRIES && err == MCOMM_ERR_TRY_AGAIN; i++)
+        err = get_find(s);
+    if (err == MCOMM_ERR_TRY_AGAIN)
+        say_nothing(s, err, 0);
+    if (err != MCOMM_SUCCESS)
+        return;
+    value_nbytes = s->obj.rec.value_nbytes;
+    if (s->ask.mode == KV_WANT_SIZE)
+        say_nothing(s, MCOMM_SUCCESS, value_nbytes);
+    else if (s->ask.mode == KV_WANT_INTO && value_nbytes > s->ask.expect)
+        say_nothing(s, MCOMM_ERR_TRUNCATE, value_nbytes);
+    else if (s->obj.rec.kind != KV_INLINE || value_nbytes > KV_INLINE_MAX)
+        say_spot(s, KV_SAY_REC, MCOMM_SUCCESS);
+    else
+        say_value(s);
+}
+
+/* ---- publish ---- */
+/* The record at s->spot, for its counters: false: it is not to be seen from here in one step. */
+static bool old_see(struct serving *s, bool *is_lost_p)
+{
+    int rank = kv_loc_rank(s->spot.loc);
+
+    s->obj.extents = NULL;
+    *is_lost_p = rank >= s->kv->size || kv_is_dead(s->kv, rank);
+    if (*is_lost_p)
+        return true;
+    return kv_is_mapped(s->kv, rank) &&
+           mci_kv_object_read(s->kv, s->spot.loc, &s->obj) == MCOMM_SUCCESS &&
+           s->obj.rec.kind == KV_INLINE;
+}
+
+/* TRY_AGAIN: the entry changed; else it has been answered. */
+static mcomm_err_t publish_over(struct serving *s)
+{
+    struct mci_kv *kv = s->kv;
+    bool is_lost, is_seen = old_see(s, &is_lost);
+    mcomm_err_t err;
+
+    if (!is_lost && s->ask.loc != 0 && s->ask.mode != MCOMM_KV_REPLACE) {
+        say_nothing(s, MCOMM_ERR_EXISTS, 0);
+        return MCOMM_SUCCESS;
+    }
+    if (is_lost && s->ask.loc == 0) {
+        say_nothing(s, MCOMM_ERR_NOT_FOUND, 0);
+        return MCOMM_SUCCESS;
+    }
+    if (!is_seen && s->spot.loc != s->ask.expect) {
+        say_spot(s, KV_SAY_SPOT, MCOMM_ERR_TRY_AGAIN);
+        return MCOMM_SUCCESS;
+    }
+    err = mci_kv_dir_swap(kv, &s->spot, s->ask.loc, s->ask.hint);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (is_seen && !is_lost)
+        mci_kv_object_count(kv, &s->obj, -1);
+    answer_end(answer_begin(s, 0, MCOMM_SUCCESS, is_seen ? KV_SAY_NOTHING : KV_SAY_COUNT), 0);
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t publish_once(struct serving *s)
+{
+    struct kv_waiter hurry = {.is_hurried = true};
+    mcomm_err_t err = mci_kv_dir_find_at(s->kv, s->kv->rank, s->key.hash, &s->spot);
+
+    if (err == MCOMM_SUCCESS)
+        return publish_over(s);
+    if (s->ask.loc != 0) {
+        err =
+            mci_kv_dir_insert_at(s->kv, s->kv->rank, s->key.hash, s->ask.loc, s->ask.hint, &hurry);
+        if (err == MCOMM_ERR_EXISTS)
+            return MCOMM_ERR_TRY_AGAIN;
+        if (err != MCOMM_SUCCESS)
+            err = MCOMM_ERR_UNSUPPORTED;
+    }
+    say_nothing(s, err, 0);
+    return MCOMM_SUCCESS;
+}
+
+static void serve_publish(struct serving *s)
+{
+    mcomm_err_t err = MCOMM_ERR_TRY_AGAIN;
+
+    for (unsigned i = 0; i < TRIES && err == MCOMM_ERR_TRY_AGAIN; i++)
+        err = publish_once(s);
+    if (err != MCOMM_SUCCESS)
+        say_nothing(s, MCOMM_ERR_TRY_AGAIN, 0);
+}
+
+/* ---- calls ---- */
+bool mci_kv_serve(struct mci_kv *kv, enum kv_call_op op, const void *bytes, size_t nbytes,
+                  kv_emit_fn_t emit, void *arg)
+{
+    struct serving s = {.kv = kv, .emit = emit, .arg = arg};
+    const char *at = bytes;
+
+    out_nbytes = 0;
+    while (nbytes > 0) {
+        size_t padded;
+
+        if (nbytes < sizeof(s.ask))
+            return false;
+        memcpy(&s.ask, at, sizeof(s.ask));
+        at += sizeof(s.ask);
+        nbytes -= sizeof(s.ask);
+        padded = ((size_t)s.ask.key_nbytes + 7) & ~(size_t)7;
+        if (padded > nbytes || s.ask.key_nbytes == 0 || s.ask.key_nbytes > KV_KEY_MAX)
+            return false;
+        s.key = kv_key_make(at, s.ask.key_nbytes);
+        at += padded;
+        nbytes -= padded;
+        if (op == KV_CALL_GET)
+            serve_get(&s);
+        else if (op == KV_CALL_PUBLISH)
+            serve_publish(&s);
+        else
+            return false;
+    }
+    out_send(&s);
+    return true;
+}
