@@ -306,11 +306,12 @@ void mci_send_fin(struct mci_peer *peer, uint64_t send_id, mcomm_err_t err)
 /* ---- end ---- */
 bool mci_send_cancel(struct mci_send *op)
 {
-    struct mci_pt2pt_peer *pp = op->peer->p2p;
+    struct mci_pt2pt_peer *pp;
 
     if (op->state == SEND_TX) {
         if (!mci_peer_unsend(op->peer, &op->tx))
             return false;
+        pp = op->peer->p2p;
         pp->used -= op->flags & MCI_SEND_FREE ? 0 : op->nbytes + MSG_OVERHEAD;
     } else if (op->state != SEND_HELD) {
         return false;
@@ -325,10 +326,11 @@ bool mci_send_cancel(struct mci_send *op)
 void mci_send_withdraw(struct mci_send *op)
 {
     struct mci_frame frame = {.am = MCI_AM_P2P_CANCEL};
-    struct mci_pt2pt_peer *pp = op->peer->p2p;
+    struct mci_pt2pt_peer *pp;
 
-    if (op->is_done || mci_send_cancel(op))
+    if (op->is_done || mci_send_cancel(op)) /* done at once: nothing else of op is set */
         return;
+    pp = op->peer->p2p;
     op->done = NULL;
     if (op->state == SEND_TX) {
         mci_wait_flag(&op->is_done,

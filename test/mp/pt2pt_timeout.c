@@ -68,6 +68,24 @@ static void sendrecv_is_withdrawn(void)
     meet();
 }
 
+__attribute__((noinline)) static void stack_dirty(void)
+{
+    volatile unsigned char junk[4096];
+
+    for (size_t i = 0; i < sizeof(junk); i++)
+        junk[i] = 0xa5;
+}
+
+/* What was sent at once stays sent. */
+static void sendrecv_gives_up_after_its_send(void)
+{
+    stack_dirty();
+    EXPECT(MCOMM_ERR_TIMEOUT, mcomm_sendrecv("x", 2, other, 11, buf, 2, other, 12, comm, NULL));
+    OK(mcomm_recv(buf, 2, other, 11, comm, NULL));
+    CHECK(buf[0] == 'x');
+    meet();
+}
+
 /*
  * Rank 0's receive is satisfied late, its send too late: the limit is one for both. Rank 1 has no
  * event to wait for; it waits by receives that nobody sends for.
@@ -163,6 +181,7 @@ int main(void)
     send_is_withdrawn(LARGE, 1);
     send_is_withdrawn(8, 1);
     sendrecv_is_withdrawn();
+    sendrecv_gives_up_after_its_send();
     sendrecv_has_one_limit();
     transfer_under_way_is_given_up(1);
     transfer_under_way_is_given_up(0);
