@@ -112,7 +112,7 @@ void mci_coll_poison(struct coll_call *call, mcomm_err_t err)
         struct mci_frame copy = frame;
 
         if (i != comm->rank && !mci_peer_is_failed(peer))
-            mci_peer_send(peer, &copy, NULL, 0, NULL);
+            mci_peer_tell(peer, &copy);
     }
 }
 

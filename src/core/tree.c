@@ -101,7 +101,7 @@ static void death_tell(const struct mci_comm *comm, const struct mci_peer *dead)
         struct mci_peer *peer = mci_comm_peer(comm, i);
 
         if (i != comm->rank && !mci_peer_is_failed(peer))
-            mci_peer_send(peer, &frame, NULL, 0, NULL);
+            mci_peer_tell(peer, &frame);
     }
 }
 

@@ -34,7 +34,7 @@ void mci_credit_return(struct mci_pt2pt_peer *pp)
 
     pp->owed = 0;
     if (mci_pt2pt.is_up && !mci_peer_is_failed(pp->peer))
-        mci_peer_send(pp->peer, &frame, NULL, 0, NULL); /* failed: nobody needs it any more */
+        mci_peer_tell(pp->peer, &frame); /* failed: nobody needs it any more */
 }
 
 void mci_credit_on_frame(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,

@@ -300,7 +300,7 @@ void mci_send_fin(struct mci_peer *peer, uint64_t send_id, mcomm_err_t err)
     struct mci_frame frame = {.am = MCI_AM_P2P_FIN, .aux = (uint16_t)err, .w0 = send_id};
 
     if (send_id != 0 && mci_pt2pt.is_up && peer != NULL && !mci_peer_is_failed(peer))
-        mci_peer_send(peer, &frame, NULL, 0, NULL); /* failed: the sender knows */
+        mci_peer_tell(peer, &frame); /* failed: the sender knows */
 }
 
 /* ---- end ---- */
@@ -340,7 +340,7 @@ void mci_send_withdraw(struct mci_send *op)
     frame.w0 = op->id;
     mci_send_finish(op, MCOMM_ERR_CANCELLED);
     if (!mci_peer_is_failed(pp->peer))
-        mci_peer_send(pp->peer, &frame, NULL, 0, NULL);
+        mci_peer_tell(pp->peer, &frame);
     mci_send_release_held(pp);
 }
 

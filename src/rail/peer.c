@@ -223,6 +223,7 @@ mcomm_err_t mci_peer_intern(const void *card, size_t nbytes, struct mci_peer **p
     peer->eager_max =
         mci_settings.tcp_eager < MCI_FRAME_MAX ? mci_settings.tcp_eager : MCI_FRAME_MAX;
     mci_list_init(&peer->waiting);
+    mci_list_init(&peer->doomed_link);
     mci_loop_timer_init(&made->connect_timer, NULL, peer);
     *peer_p = peer;
     return MCOMM_SUCCESS;
@@ -242,6 +243,7 @@ static void peer_free(struct mci_peer *peer)
 {
     mci_map_remove(&rails.peers, peer->proc_id);
     mci_loop_timer_cancel(&full(peer)->connect_timer);
+    mci_list_remove(&peer->doomed_link);
     for (int i = 0; i < HOOK_MAX && rails.gone[i] != NULL; i++)
         rails.gone[i](peer);
     mci_mem_free(full(peer));
@@ -551,6 +553,7 @@ mcomm_err_t mci_rail_start(void)
     mci_engine_lock();
     mci_map_init(&rails.peers);
     card_make(&rails.card);
+    mci_tell_start();
     err = mci_op_start();
     for (size_t i = 0; i < RAIL_NUM && err == MCOMM_SUCCESS; i++) {
         err = rail_table[i]->start(&rails.card);
@@ -565,6 +568,7 @@ mcomm_err_t mci_rail_start(void)
     } else {
         rails_stop_started();
         mci_op_stop();
+        mci_tell_stop();
         mci_map_fini(&rails.peers);
     }
     mci_engine_unlock();
@@ -610,6 +614,7 @@ void mci_rail_stop(int timeout_ms)
     for (size_t cursor = 0; (peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL;)
         peer_free(peer);
     mci_op_stop();
+    mci_tell_stop();
     mci_map_fini(&rails.peers);
     rails.self = NULL;
     rails.is_started = rails.is_keeping = false;

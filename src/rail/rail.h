@@ -39,7 +39,7 @@ enum mci_am {
     MCI_AM_RMA_ACK,
     MCI_AM_RMA_REPLY,
     MCI_AM_RMA_SYNC,
-    MCI_AM_RMA_8,
+    MCI_AM_RMA_HOLD,
     MCI_AM_COLL_POISON, /* a member gave up a collective: the others must not wait for it */
     MCI_AM_CORE_FAILED, /* w0 names a process that failed: look for yourself */
     MCI_AM_KV_CALL,
@@ -79,7 +79,8 @@ struct mci_peer {
     uint64_t node_key; /* equal = may share memory */
     int64_t pid;
     size_t eager_max; /* largest payload worth sending as one frame; set when ready, else tcp's */
-    struct mci_list waiting; /* frames and operations queued until it is ready */
+    struct mci_list waiting;     /* frames and operations queued until it is ready */
+    struct mci_list doomed_link; /* a frame to it was lost: it is about to be given up */
     struct mci_card *card;
     _Atomic bool is_near;      /* its core and ours share a cache: learnt from what came over shm */
     struct mci_doorbell *bell; /* of a shm peer, set by the shm rail when ready; else NULL */
@@ -171,6 +172,11 @@ mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const
  */
 bool mci_peer_send_now(struct mci_peer *peer, struct mci_frame *frame, const void *payload,
                        size_t nbytes);
+/*
+ * A frame without payload that the peer waits for (answer, acknowledgement, release): never lost
+ * for want of memory, see tell.c. MCOMM_SUCCESS, or PROC_FAILED if the peer is.
+ */
+mcomm_err_t mci_peer_tell(struct mci_peer *peer, struct mci_frame *frame);
 /* Take back a frame that is still entirely queued. true: withdrawn, done is not called. */
 bool mci_peer_unsend(struct mci_peer *peer, struct mci_tx *tx);
 

@@ -101,6 +101,9 @@ void mci_inop_fail_all(struct mci_peer *peer, mcomm_err_t err);
 mcomm_err_t mci_op_start(void);
 void mci_op_stop(void);
 
+void mci_tell_start(void); /* tell.c */
+void mci_tell_stop(void);
+
 /* ---- inbound operations (op.c) --------------------------------------------------------------- */
 /*
  * A slice of operation id is about to arrive: NULL if it is unknown, from another peer, out of

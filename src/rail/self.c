@@ -49,8 +49,8 @@ static int self_work(void)
         struct mci_tx *tx = mci_container_of(node, struct mci_tx, link);
         struct mci_sink sink = {0};
 
-        mci_rail_deliver(mci_peer_self(), &tx->frame, tx + 1, &sink);
-        mci_mem_free(tx);
+        mci_rail_deliver(mci_peer_self(), &tx->frame, tx->iov->base, &sink);
+        mci_tx_finish(tx, MCOMM_SUCCESS);
         events++;
     }
     while ((node = mci_list_pop(&outops)) != NULL) {
@@ -84,7 +84,7 @@ static void self_stop(void)
 
     mci_poll_remove(self_poll, NULL);
     while ((node = mci_list_pop(&frames)) != NULL)
-        mci_mem_free(mci_container_of(node, struct mci_tx, link));
+        mci_tx_finish(mci_container_of(node, struct mci_tx, link), MCOMM_ERR_NOT_INIT);
 }
 
 static void self_connect(struct mci_peer *peer)
@@ -104,13 +104,14 @@ static mcomm_err_t self_send(struct mci_peer *peer, struct mci_frame *frame, con
     struct mci_tx *copy = mci_tx_copy(frame, iov, iov_count, nbytes);
 
     (void)peer;
-    (void)tx;
-    if (copy == NULL)
+    if (copy == NULL && (tx == NULL || iov_count != 1))
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a message of %zu bytes to self",
                            nbytes);
-    mci_list_push(&frames, &copy->link);
+    if (copy == NULL)
+        mci_tx_fill(tx, frame, iov, iov_count, nbytes); /* borrowed until it is delivered */
+    mci_list_push(&frames, copy != NULL ? &copy->link : &tx->link);
     mci_wake_self();
-    return MCOMM_SUCCESS;
+    return copy != NULL ? MCOMM_SUCCESS : MCI_PENDING;
 }
 
 static bool self_unsend(struct mci_peer *peer, struct mci_tx *tx)
