@@ -2,7 +2,8 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Attach and detach. Only the owner knows its ranges, so every access is checked here, under the
- * engine lock; frames are applied under it too, so a detach has to wait only for bulk operations.
+ * engine lock; frames are applied under it too, so a detach has to wait only for what serve.c
+ * keeps.
  */
 #include "config.h"
 
@@ -26,20 +27,40 @@ mcomm_err_t mci_rma_attach(struct mci_win *win, void *base, size_t nbytes)
     return MCOMM_SUCCESS;
 }
 
-/* A bulk operation on bytes of [base, base + nbytes) that are in no range any more. */
+/* Does it use bytes of [base, base + nbytes) that are in no range any more? */
+static bool lost_its_place(const struct mci_win *win, const struct rma_serve *serve, uint64_t base,
+                           uint64_t nbytes)
+{
+    for (size_t i = 0; i < serve->use_count; i++) {
+        uint64_t at = (uint64_t)(uintptr_t)serve->uses[i].base, n = serve->uses[i].nbytes;
+
+        if (at < base + nbytes && base < at + n && !mci_interval_covers(&win->attached, at, n))
+            return true;
+    }
+    return false;
+}
+
 static bool is_in_use(const struct mci_win *win, uint64_t base, uint64_t nbytes)
 {
     struct mci_list *node;
 
-    MCI_LIST_FOREACH (node, &win->serves) {
-        const struct rma_serve *serve = mci_container_of(node, struct rma_serve, link);
-        uint64_t at = (uint64_t)(uintptr_t)serve->iov.base;
-
-        if (at < base + nbytes && base < at + serve->iov.nbytes &&
-            !mci_interval_covers(&win->attached, at, serve->iov.nbytes))
+    MCI_LIST_FOREACH (node, &win->serves)
+        if (lost_its_place(win, mci_container_of(node, struct rma_serve, link), base, nbytes))
             return true;
-    }
     return false;
+}
+
+/* The memory is the caller's again: what still uses it ends. */
+static void cut_off(struct mci_win *win, uint64_t base, uint64_t nbytes)
+{
+    struct mci_list *node, *tmp;
+
+    MCI_LIST_FOREACH_SAFE (node, tmp, &win->serves) {
+        struct rma_serve *serve = mci_container_of(node, struct rma_serve, link);
+
+        if (lost_its_place(win, serve, base, nbytes))
+            mci_rma_serve_abort(serve, MCOMM_ERR_RMA_RANGE);
+    }
 }
 
 mcomm_err_t mci_rma_detach(struct mci_win *win, const void *base)
@@ -55,17 +76,7 @@ mcomm_err_t mci_rma_detach(struct mci_win *win, const void *base)
     mci_wait_begin(&w, win->comm->timeout_ms);
     while (is_in_use(win, (uint64_t)(uintptr_t)base, nbytes) && err == MCOMM_SUCCESS)
         err = mci_wait_step(&w);
-    if (err != MCOMM_SUCCESS) { /* cut them off: the memory is the caller's again */
-        struct mci_list *node, *tmp;
-
-        MCI_LIST_FOREACH_SAFE (node, tmp, &win->serves) {
-            struct rma_serve *serve = mci_container_of(node, struct rma_serve, link);
-            uint64_t at = (uint64_t)(uintptr_t)serve->iov.base;
-
-            if (at < (uint64_t)(uintptr_t)base + nbytes &&
-                (uint64_t)(uintptr_t)base < at + serve->iov.nbytes)
-                mci_rma_serve_abort(serve, MCOMM_ERR_RMA_RANGE);
-        }
-    }
+    if (err != MCOMM_SUCCESS)
+        cut_off(win, (uint64_t)(uintptr_t)base, nbytes);
     return err;
 }

@@ -174,28 +174,37 @@ static inline mcomm_err_t nobody(mcomm_err_t err)
     return err == MCI_PENDING ? MCOMM_SUCCESS : err;
 }
 
+/* Arguments of a put or get. MCI_PENDING: legal, and there is nothing to do. */
+static inline mcomm_err_t access_check(const struct mci_win *win, const void *buf, size_t nbytes,
+                                       int target, uint64_t disp, unsigned need,
+                                       struct rma_target **target_p, uint64_t *offset_p)
+{
+    mcomm_err_t err = rma_resolve(win, target, disp, nbytes, need, target_p, offset_p);
+
+    if (__builtin_expect(err != MCOMM_SUCCESS, 0))
+        return err;
+    if (__builtin_expect(buf == NULL || nbytes - 1 >= PTRDIFF_MAX, 0)) {
+        err = mci_check_buffer("buf", buf, nbytes);
+        return err == MCOMM_SUCCESS ? MCI_PENDING : err;
+    }
+    return MCOMM_SUCCESS;
+}
+
 mcomm_err_t mci_rma_put(struct mci_win *win, const void *buf, size_t nbytes, int target,
                         uint64_t disp)
 {
     struct rma_target *t;
     uint64_t offset;
-    mcomm_err_t err = rma_resolve(win, target, disp, nbytes, MCOMM_WIN_WRITE, &t, &offset);
+    mcomm_err_t err = access_check(win, buf, nbytes, target, disp, MCOMM_WIN_WRITE, &t, &offset);
     char *map;
 
     if (__builtin_expect(err != MCOMM_SUCCESS, 0))
         return nobody(err);
-    if (__builtin_expect(buf == NULL || nbytes > PTRDIFF_MAX, 0)) {
-        err = mci_check_buffer("buf", buf, nbytes);
-        if (err != MCOMM_SUCCESS || nbytes == 0)
-            return err;
-    }
     map = rma_map(t);
     if (__builtin_expect(map != NULL, 1)) {
         map_put(t, map + offset, buf, nbytes);
         return MCOMM_SUCCESS;
     }
-    if (nbytes == 0)
-        return MCOMM_SUCCESS;
     mci_engine_lock();
     err = slow_put(win, buf, nbytes, target, offset, NULL);
     mci_engine_unlock();
@@ -206,23 +215,16 @@ mcomm_err_t mci_rma_get(struct mci_win *win, void *buf, size_t nbytes, int targe
 {
     struct rma_target *t;
     uint64_t offset;
-    mcomm_err_t err = rma_resolve(win, target, disp, nbytes, MCOMM_WIN_READ, &t, &offset);
+    mcomm_err_t err = access_check(win, buf, nbytes, target, disp, MCOMM_WIN_READ, &t, &offset);
     char *map;
 
     if (__builtin_expect(err != MCOMM_SUCCESS, 0))
         return nobody(err);
-    if (__builtin_expect(buf == NULL || nbytes > PTRDIFF_MAX, 0)) {
-        err = mci_check_buffer("buf", buf, nbytes);
-        if (err != MCOMM_SUCCESS || nbytes == 0)
-            return err;
-    }
     map = rma_map(t);
     if (__builtin_expect(map != NULL, 1)) {
         map_get(buf, map + offset, nbytes);
         return MCOMM_SUCCESS;
     }
-    if (nbytes == 0)
-        return MCOMM_SUCCESS;
     mci_engine_lock();
     err = slow_get(win, buf, nbytes, target, offset, NULL);
     mci_engine_unlock();
@@ -237,23 +239,17 @@ static mcomm_err_t with_request(struct mci_win *win, void *buf, size_t nbytes, i
     uint64_t offset;
     struct rma_req *req;
     mcomm_request_t handle;
-    mcomm_err_t err = rma_resolve(win, target, disp, nbytes,
-                                  is_put ? MCOMM_WIN_WRITE : MCOMM_WIN_READ, &t, &offset);
+    mcomm_err_t err = access_check(win, buf, nbytes, target, disp,
+                                   is_put ? MCOMM_WIN_WRITE : MCOMM_WIN_READ, &t, &offset);
 
     if (err != MCOMM_SUCCESS && err != MCI_PENDING)
         return err;
-    if (err == MCOMM_SUCCESS) {
-        mcomm_err_t buf_err = mci_check_buffer("buf", buf, nbytes);
-
-        if (buf_err != MCOMM_SUCCESS)
-            return buf_err;
-    }
     mci_engine_lock();
     if (mci_rma_req_new(win, &req, &handle) != MCOMM_SUCCESS) {
         mci_engine_unlock();
         return MCOMM_ERR_NO_MEM;
     }
-    if (err == MCI_PENDING || nbytes == 0) {
+    if (err == MCI_PENDING) {
         req_done(req);
         err = MCOMM_SUCCESS;
     } else if (is_put) {
@@ -279,206 +275,4 @@ mcomm_err_t mci_rma_rget(struct mci_win *win, void *buf, size_t nbytes, int targ
                          mcomm_request_t *request_p)
 {
     return with_request(win, buf, nbytes, target, disp, false, request_p);
-}
-
-/* ---- lists ---- */
-static mcomm_err_t segs_check(const struct mci_win *win, const mcomm_rma_seg_t *segs,
-                              size_t seg_count, int target, unsigned need)
-{
-    struct rma_target *t;
-    uint64_t offset;
-    mcomm_err_t err;
-
-    for (size_t i = 0; i < seg_count; i++) {
-        err = rma_resolve(win, target, segs[i].disp, segs[i].nbytes, need, &t, &offset);
-        if (err == MCOMM_SUCCESS)
-            err = mci_check_buffer("segs[].buf", segs[i].buf, segs[i].nbytes);
-        if (err != MCOMM_SUCCESS)
-            return err;
-    }
-    return MCOMM_SUCCESS;
-}
-
-/* Does b continue a on both sides? */
-static bool seg_continues(const mcomm_rma_seg_t *a, const mcomm_rma_seg_t *b, uint64_t unit)
-{
-    return a->nbytes % unit == 0 && (char *)a->buf + a->nbytes == b->buf &&
-           a->disp + a->nbytes / unit == b->disp;
-}
-
-static mcomm_err_t segs_move(struct mci_win *win, const mcomm_rma_seg_t *segs, size_t seg_count,
-                             int target, bool is_put)
-{
-    unsigned need = is_put ? MCOMM_WIN_WRITE : MCOMM_WIN_READ;
-    mcomm_err_t err;
-
-    if (seg_count == 0)
-        return MCOMM_SUCCESS;
-    if (segs == NULL)
-        return mci_err_set(MCOMM_ERR_ARG, "segs is NULL, seg_count is %zu", seg_count);
-    err = mci_check_count("seg_count", seg_count, sizeof(*segs));
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = segs_check(win, segs, seg_count, target, need);
-    for (size_t i = 0; i < seg_count && err == MCOMM_SUCCESS;) {
-        mcomm_rma_seg_t seg = segs[i++];
-
-        while (i < seg_count && seg_continues(&seg, &segs[i], win->targets[target].disp_unit))
-            seg.nbytes += segs[i++].nbytes;
-        err = is_put ? mci_rma_put(win, seg.buf, seg.nbytes, target, seg.disp)
-                     : mci_rma_get(win, seg.buf, seg.nbytes, target, seg.disp);
-    }
-    return nobody(err);
-}
-
-mcomm_err_t mci_rma_putv(struct mci_win *win, const mcomm_rma_seg_t *segs, size_t seg_count,
-                         int target)
-{
-    return segs_move(win, segs, seg_count, target, true);
-}
-
-mcomm_err_t mci_rma_getv(struct mci_win *win, const mcomm_rma_seg_t *segs, size_t seg_count,
-                         int target)
-{
-    return segs_move(win, segs, seg_count, target, false);
-}
-
-/* ---- atomics ---- */
-static mcomm_err_t acc_resolve(struct mci_win *win, const void *buf, size_t count,
-                               mcomm_datatype_t dtype, int target, uint64_t disp, mcomm_op_t op,
-                               unsigned need, uint64_t *offset_p)
-{
-    size_t elem = mci_dtype_nbytes(dtype);
-    struct rma_target *t;
-    mcomm_err_t err;
-
-    if (elem == 0)
-        return mci_err_set(MCOMM_ERR_TYPE, "dtype is %d, which is no element type", (int)dtype);
-    if (!mci_op_is_legal(op, dtype))
-        return mci_err_set(MCOMM_ERR_OP, "op is %d (%s), not legal for %s", (int)op,
-                           mci_op_name(op), mci_dtype_name(dtype));
-    err = mci_check_count("count", count, elem);
-    if (err == MCOMM_SUCCESS)
-        err = rma_resolve(win, target, disp, count * elem, need, &t, offset_p);
-    if (err == MCOMM_SUCCESS && op != MCOMM_NO_OP && buf == NULL)
-        err = mci_check_buffer("buf", buf, count * elem);
-    if (err == MCOMM_SUCCESS && (t->base + *offset_p) % elem != 0)
-        err = mci_err_set(MCOMM_ERR_BUFFER,
-                          "displacement %llu at target %d is not aligned to %zu bytes",
-                          (unsigned long long)disp, target, elem);
-    return err;
-}
-
-static mcomm_err_t acc_any(struct mci_win *win, const void *buf, void *result, size_t count,
-                           mcomm_datatype_t dtype, int target, uint64_t offset, mcomm_op_t op)
-{
-    char *map = rma_map(&win->targets[target]);
-    struct rma_path *path;
-    mcomm_err_t err;
-
-    if (count == 0)
-        return MCOMM_SUCCESS;
-    if (map != NULL) {
-        mci_rma_acc_apply(map + offset, buf, result, count, dtype, op);
-        return MCOMM_SUCCESS;
-    }
-    mci_engine_lock();
-    err = mci_rma_path_probe(win, target, &path);
-    map = rma_map(&win->targets[target]);
-    if (err == MCOMM_SUCCESS && map != NULL)
-        mci_rma_acc_apply(map + offset, buf, result, count, dtype, op);
-    else if (err == MCOMM_SUCCESS)
-        err = mci_rma_remote_acc(win, target, path, buf, result, count, dtype, offset, op);
-    mci_engine_unlock();
-    return err;
-}
-
-mcomm_err_t mci_rma_accumulate(struct mci_win *win, const void *buf, size_t count,
-                               mcomm_datatype_t dtype, int target, uint64_t disp, mcomm_op_t op)
-{
-    uint64_t offset;
-    mcomm_err_t err =
-        acc_resolve(win, buf, count, dtype, target, disp, op, MCOMM_WIN_ATOMIC, &offset);
-
-    if (err != MCOMM_SUCCESS || op == MCOMM_NO_OP)
-        return nobody(err);
-    return acc_any(win, buf, NULL, count, dtype, target, offset, op);
-}
-
-mcomm_err_t mci_rma_get_accumulate(struct mci_win *win, const void *buf, void *result, size_t count,
-                                   mcomm_datatype_t dtype, int target, uint64_t disp, mcomm_op_t op)
-{
-    uint64_t offset;
-    mcomm_err_t err =
-        acc_resolve(win, buf, count, dtype, target, disp, op, MCOMM_WIN_ATOMIC, &offset);
-
-    if (err == MCOMM_SUCCESS && count > 0)
-        err = mci_check_buffer("result", result, count * mci_dtype_nbytes(dtype));
-    if (err != MCOMM_SUCCESS)
-        return nobody(err);
-    return acc_any(win, buf, result, count, dtype, target, offset, op);
-}
-
-mcomm_err_t mci_rma_fetch_and_op(struct mci_win *win, const void *buf, void *result,
-                                 mcomm_datatype_t dtype, int target, uint64_t disp, mcomm_op_t op)
-{
-    struct rma_path *path;
-    uint64_t offset;
-    char *map;
-    mcomm_err_t err = acc_resolve(win, buf, 1, dtype, target, disp, op, MCOMM_WIN_ATOMIC, &offset);
-
-    if (err == MCOMM_SUCCESS && result == NULL)
-        err = mci_check_buffer("result", result, 1);
-    if (err != MCOMM_SUCCESS)
-        return nobody(err);
-    map = rma_map(&win->targets[target]);
-    if (map == NULL) {
-        mci_engine_lock();
-        err = mci_rma_path_probe(win, target, &path);
-        map = rma_map(&win->targets[target]);
-        if (err == MCOMM_SUCCESS && map == NULL)
-            err = mci_rma_remote_fetch(win, target, path, buf, NULL, result, dtype, offset, op);
-        mci_engine_unlock();
-        if (err != MCOMM_SUCCESS || map == NULL)
-            return err;
-    }
-    mci_rma_acc_apply(map + offset, buf, result, 1, dtype, op);
-    return MCOMM_SUCCESS;
-}
-
-mcomm_err_t mci_rma_compare_and_swap(struct mci_win *win, const void *swap, const void *compare,
-                                     void *result, mcomm_datatype_t dtype, int target,
-                                     uint64_t disp)
-{
-    struct rma_path *path;
-    uint64_t offset;
-    char *map;
-    mcomm_err_t err;
-
-    if (!mci_rma_swap_is_legal(dtype))
-        return mci_err_set(MCOMM_ERR_TYPE, "dtype is %d (%s), not an integer type", (int)dtype,
-                           mci_dtype_name(dtype));
-    if (swap == NULL || compare == NULL || result == NULL)
-        return mci_err_set(MCOMM_ERR_BUFFER, "%s is NULL",
-                           swap == NULL      ? "swap"
-                           : compare == NULL ? "compare"
-                                             : "result");
-    err =
-        acc_resolve(win, compare, 1, dtype, target, disp, MCOMM_REPLACE, MCOMM_WIN_ATOMIC, &offset);
-    if (err != MCOMM_SUCCESS)
-        return nobody(err);
-    map = rma_map(&win->targets[target]);
-    if (map == NULL) {
-        mci_engine_lock();
-        err = mci_rma_path_probe(win, target, &path);
-        map = rma_map(&win->targets[target]);
-        if (err == MCOMM_SUCCESS && map == NULL)
-            err = mci_rma_remote_fetch(win, target, path, compare, swap, result, dtype, offset,
-                                       MCOMM_REPLACE);
-        mci_engine_unlock();
-        if (err != MCOMM_SUCCESS || map == NULL)
-            return err;
-    }
-    mci_rma_swap_apply(map + offset, compare, swap, result, dtype);
-    return MCOMM_SUCCESS;
 }

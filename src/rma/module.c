@@ -13,6 +13,7 @@ static mcomm_err_t module_start(void)
     mci_rma_kick_start();
     mci_rma_remote_start();
     mci_rma_target_start();
+    mci_rma_serve_start();
     mci_rma_sync_start();
     return mci_rma_signal_start();
 }
@@ -22,6 +23,7 @@ static void module_stop(void)
     mci_rma_kick_stop();
     mci_rma_signal_stop();
     mci_rma_win_stop();
+    mci_rma_target_stop();
     mci_rma_ops_stop();
 }
 

@@ -14,6 +14,7 @@
 static struct mci_map ops_by_id;
 static struct mci_pool op_pool, req_pool;
 static uint32_t next_id;
+static _Thread_local char this_thread; /* its address is a name */
 
 void mci_rma_ops_start(void)
 {
@@ -41,6 +42,7 @@ struct rma_op *mci_rma_op_new(struct mci_win *win, int target, enum rma_op_kind 
     op->target = target;
     op->kind = kind;
     op->seq = ++win->op_seq;
+    op->thread = &this_thread;
     do {
         op->id = ++next_id;
     } while (op->id == 0 || mci_map_get(&ops_by_id, op->id) != NULL);
@@ -103,6 +105,24 @@ void mci_rma_op_abort(struct rma_op *op, mcomm_err_t err)
     if ((op->kind == RMA_OP_PUT || op->kind == RMA_OP_LOCK) && !atomic_load(&t->is_dead))
         mci_rma_sync_send(t->peer, RMA_SYNC_ABANDON, 0, t->key, op->id);
     mci_rma_op_complete(op, err);
+}
+
+void mci_rma_ops_abort_own(struct mci_win *win, int target, uint64_t seq, mcomm_err_t err)
+{
+    struct rma_path *path = win->targets[target].path;
+    struct mci_list *node, *tmp;
+    mcomm_err_t before;
+
+    if (path == NULL)
+        return;
+    before = path->err;
+    MCI_LIST_FOREACH_SAFE (node, tmp, &path->ops) {
+        struct rma_op *op = mci_container_of(node, struct rma_op, link);
+
+        if (op->seq > seq && op->thread == &this_thread)
+            mci_rma_op_abort(op, err);
+    }
+    path->err = before; /* the call tells it */
 }
 
 /* ---- requests ---- */

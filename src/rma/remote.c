@@ -21,7 +21,7 @@ mcomm_err_t mci_rma_sync_send(struct mci_peer *peer, enum rma_sync what, uint64_
     struct mci_frame frame = {
         .am = MCI_AM_RMA_SYNC, .aux = (uint16_t)what, .w0 = w0, .w1 = w1, .w2 = w2};
 
-    return mci_peer_send(peer, &frame, NULL, 0, NULL);
+    return mci_peer_tell(peer, &frame);
 }
 
 mcomm_err_t mci_rma_ask_ack(struct mci_win *win, int target, struct rma_path *path)
@@ -236,38 +236,70 @@ static mcomm_err_t fetch_chunk(struct rma_op *rec, const char *operand, size_t c
     return send_op(rec, &frame, &iov, 1, iov.nbytes);
 }
 
+/* One frame's worth of elements; result: of the first of them. */
+static mcomm_err_t acc_chunk(struct mci_win *win, int target, struct rma_path *path,
+                             const char *operand, char *result, size_t count,
+                             mcomm_datatype_t dtype, uint64_t offset, mcomm_op_t op)
+{
+    struct mci_frame frame = {.am = MCI_AM_RMA_ACC, .aux = acc_aux(dtype, op), .w0 = offset};
+    mcomm_iov_t iov = {(void *)(uintptr_t)operand, count * mci_dtype_nbytes(dtype)};
+    mcomm_err_t err = make_room(win, target, path, iov.nbytes);
+    struct rma_op *rec;
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (result == NULL)
+        return send_counted(win, target, path, &frame, &iov, 1, iov.nbytes);
+    rec = mci_rma_op_new(win, target, RMA_OP_FETCH);
+    if (rec == NULL)
+        return MCOMM_ERR_NO_MEM;
+    rec->buf = result;
+    rec->nbytes = rec->left = iov.nbytes;
+    err = fetch_chunk(rec, operand, count, dtype, offset, op);
+    return err == MCOMM_SUCCESS ? err : op_undo(rec, err);
+}
+
+static mcomm_err_t acc_chunks(struct mci_win *win, int target, struct rma_path *path,
+                              const char *buf, char *result, size_t count, mcomm_datatype_t dtype,
+                              uint64_t offset, mcomm_op_t op)
+{
+    size_t elem = mci_dtype_nbytes(dtype), chunk = RMA_ACC_CHUNK / elem;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    while (count > 0 && err == MCOMM_SUCCESS) {
+        size_t n = count < chunk ? count : chunk;
+
+        err = acc_chunk(win, target, path, buf, result, n, dtype, offset, op);
+        buf = buf != NULL ? buf + n * elem : NULL;
+        result = result != NULL ? result + n * elem : NULL;
+        offset += n * elem;
+        count -= n;
+    }
+    return err;
+}
+
 mcomm_err_t mci_rma_remote_acc(struct mci_win *win, int target, struct rma_path *path,
                                const void *buf, void *result, size_t count, mcomm_datatype_t dtype,
                                uint64_t offset, mcomm_op_t op)
 {
-    size_t elem = mci_dtype_nbytes(dtype), chunk = RMA_ACC_CHUNK / elem, n;
-    struct rma_op *rec;
+    size_t elem = mci_dtype_nbytes(dtype);
+    uint64_t seq = win->op_seq;
+    struct rma_holding hold;
     mcomm_err_t err = MCOMM_SUCCESS;
 
-    for (size_t done = 0; done < count && err == MCOMM_SUCCESS; done += n) {
-        const char *operand = buf != NULL ? (const char *)buf + done * elem : NULL;
-        struct mci_frame frame = {
-            .am = MCI_AM_RMA_ACC, .aux = acc_aux(dtype, op), .w0 = offset + done * elem};
-        mcomm_iov_t iov = {(void *)(uintptr_t)operand, 0};
-
-        n = count - done < chunk ? count - done : chunk;
-        err = make_room(win, target, path, n * elem);
-        if (err != MCOMM_SUCCESS)
-            return err;
-        if (result == NULL) {
-            iov.nbytes = n * elem;
-            err = send_counted(win, target, path, &frame, &iov, 1, iov.nbytes);
-            continue;
-        }
-        rec = mci_rma_op_new(win, target, RMA_OP_FETCH);
-        if (rec == NULL)
-            return MCOMM_ERR_NO_MEM;
-        rec->buf = (char *)result + done * elem;
-        rec->nbytes = rec->left = n * elem;
-        err = fetch_chunk(rec, operand, n, dtype, frame.w0, op);
-        if (err != MCOMM_SUCCESS)
-            op_undo(rec, err);
+    if (count <= RMA_ACC_CHUNK / elem || win->kind != RMA_DYNAMIC) {
+        err = acc_chunks(win, target, path, buf, result, count, dtype, offset, op);
+    } else {
+        mci_rma_hold_begin(&hold, win, target, MCOMM_WIN_ATOMIC, elem);
+        err = mci_rma_hold_add(&hold, offset, count * elem);
+        if (err == MCOMM_SUCCESS)
+            err = mci_rma_hold_end(&hold);
+        if (err == MCOMM_SUCCESS)
+            err = acc_chunks(win, target, path, buf, result, count, dtype, offset, op);
+        mci_rma_hold_release(&hold);
     }
+    if (err != MCOMM_SUCCESS)
+        mci_rma_ops_abort_own(win, target, seq, err);
     return err;
 }
 

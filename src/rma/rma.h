@@ -35,12 +35,6 @@ void mci_rma_swap_apply(void *mem, const void *compare, const void *swap, void *
  */
 struct mci_win *
 mci_win_get(mcomm_win_t handle); /* NULL and mci_err_set() if not valid. lock: none */
-mcomm_err_t mci_rma_win_allocate(struct mci_comm *comm, const mcomm_win_attr_t *attr, void **base_p,
-                                 struct mci_win **win_p);
-mcomm_err_t mci_rma_win_create(struct mci_comm *comm, void *base, const mcomm_win_attr_t *attr,
-                               struct mci_win **win_p);
-mcomm_err_t mci_rma_win_create_dynamic(struct mci_comm *comm, const mcomm_win_attr_t *attr,
-                                       struct mci_win **win_p);
 /* Whatever it returns the window is gone afterwards. */
 mcomm_err_t mci_rma_win_free(struct mci_win *win);
 mcomm_win_t mci_win_handle(const struct mci_win *win);

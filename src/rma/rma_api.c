@@ -34,6 +34,18 @@ static mcomm_err_t leave(mcomm_err_t err)
     return err;
 }
 
+/* The body of an exported function: call with w, the window of the handle. */
+#define WITH_WIN(handle, call)                                                                     \
+    struct mci_win *w;                                                                             \
+    mcomm_err_t err = win_enter(handle, &w);                                                       \
+                                                                                                   \
+    return err == MCOMM_SUCCESS ? (call) : err
+#define WITH_WIN_LOCKED(handle, call)                                                              \
+    struct mci_win *w;                                                                             \
+    mcomm_err_t err = win_enter_locked(handle, &w);                                                \
+                                                                                                   \
+    return err == MCOMM_SUCCESS ? leave(call) : err
+
 /* On success the engine lock is held. */
 static mcomm_err_t comm_enter(mcomm_comm_t handle, struct mci_comm **comm_p)
 {
@@ -55,77 +67,56 @@ size_t mcomm_datatype_size(mcomm_datatype_t dtype)
     return mci_dtype_nbytes(dtype);
 }
 
-/* ---- windows ---- */
-mcomm_err_t mcomm_win_allocate(const mcomm_win_attr_t *attr, mcomm_comm_t comm, void **base_p,
-                               mcomm_win_t *win_p)
+/* ---- windows: an error of the arguments is told to the other members ---- */
+static mcomm_err_t win_make(mcomm_comm_t comm, enum rma_kind kind, void *base,
+                            const mcomm_win_attr_t *attr, mcomm_err_t err, mcomm_win_t *win_p,
+                            void **base_p)
 {
     struct mci_comm *c;
     struct mci_win *win;
-    void *base;
-    mcomm_err_t err = mci_check_pointer("base_p", base_p);
+    mcomm_err_t comm_err;
 
     if (err == MCOMM_SUCCESS)
         err = mci_check_pointer("win_p", win_p);
-    if (err == MCOMM_SUCCESS)
-        err = comm_enter(comm, &c);
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = mci_rma_win_allocate(c, attr, &base, &win);
+    comm_err = comm_enter(comm, &c);
+    if (comm_err != MCOMM_SUCCESS)
+        return comm_err;
+    err = mci_rma_win_make(c, kind, base, attr, err, &win);
     if (err == MCOMM_SUCCESS) {
-        *base_p = base;
         *win_p = win->handle;
+        if (base_p != NULL)
+            *base_p = win->base;
     }
     return leave(err);
+}
+
+mcomm_err_t mcomm_win_allocate(const mcomm_win_attr_t *attr, mcomm_comm_t comm, void **base_p,
+                               mcomm_win_t *win_p)
+{
+    return win_make(comm, RMA_ALLOCATED, NULL, attr, mci_check_pointer("base_p", base_p), win_p,
+                    base_p);
 }
 
 mcomm_err_t mcomm_win_create(void *base, const mcomm_win_attr_t *attr, mcomm_comm_t comm,
                              mcomm_win_t *win_p)
 {
-    struct mci_comm *c;
-    struct mci_win *win;
-    mcomm_err_t err = mci_check_pointer("win_p", win_p);
-
-    if (err == MCOMM_SUCCESS)
-        err = comm_enter(comm, &c);
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = mci_rma_win_create(c, base, attr, &win);
-    if (err == MCOMM_SUCCESS)
-        *win_p = win->handle;
-    return leave(err);
+    return win_make(comm, RMA_CREATED, base, attr, MCOMM_SUCCESS, win_p, NULL);
 }
 
 mcomm_err_t mcomm_win_create_dynamic(const mcomm_win_attr_t *attr, mcomm_comm_t comm,
                                      mcomm_win_t *win_p)
 {
-    struct mci_comm *c;
-    struct mci_win *win;
-    mcomm_err_t err = mci_check_pointer("win_p", win_p);
-
-    if (err == MCOMM_SUCCESS)
-        err = comm_enter(comm, &c);
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = mci_rma_win_create_dynamic(c, attr, &win);
-    if (err == MCOMM_SUCCESS)
-        *win_p = win->handle;
-    return leave(err);
+    return win_make(comm, RMA_DYNAMIC, NULL, attr, MCOMM_SUCCESS, win_p, NULL);
 }
 
 mcomm_err_t mcomm_win_attach(mcomm_win_t win, void *base, size_t nbytes)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter_locked(win, &w);
-
-    return err == MCOMM_SUCCESS ? leave(mci_rma_attach(w, base, nbytes)) : err;
+    WITH_WIN_LOCKED(win, mci_rma_attach(w, base, nbytes));
 }
 
 mcomm_err_t mcomm_win_detach(mcomm_win_t win, const void *base)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter_locked(win, &w);
-
-    return err == MCOMM_SUCCESS ? leave(mci_rma_detach(w, base)) : err;
+    WITH_WIN_LOCKED(win, mci_rma_detach(w, base));
 }
 
 mcomm_err_t mcomm_win_free(mcomm_win_t *win_p)
@@ -171,18 +162,12 @@ mcomm_err_t mcomm_win_shared_query(mcomm_win_t win, int rank, void **base_p)
 /* ---- operations ---- */
 mcomm_err_t mcomm_put(const void *buf, size_t nbytes, int target, uint64_t disp, mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_put(w, buf, nbytes, target, disp) : err;
+    WITH_WIN(win, mci_rma_put(w, buf, nbytes, target, disp));
 }
 
 mcomm_err_t mcomm_get(void *buf, size_t nbytes, int target, uint64_t disp, mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_get(w, buf, nbytes, target, disp) : err;
+    WITH_WIN(win, mci_rma_get(w, buf, nbytes, target, disp));
 }
 
 mcomm_err_t mcomm_rput(const void *buf, size_t nbytes, int target, uint64_t disp, mcomm_win_t win,
@@ -209,73 +194,45 @@ mcomm_err_t mcomm_rget(void *buf, size_t nbytes, int target, uint64_t disp, mcom
 
 mcomm_err_t mcomm_putv(const mcomm_rma_seg_t *segs, size_t seg_count, int target, mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_putv(w, segs, seg_count, target) : err;
+    WITH_WIN(win, mci_rma_putv(w, segs, seg_count, target));
 }
 
 mcomm_err_t mcomm_getv(const mcomm_rma_seg_t *segs, size_t seg_count, int target, mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_getv(w, segs, seg_count, target) : err;
+    WITH_WIN(win, mci_rma_getv(w, segs, seg_count, target));
 }
 
 mcomm_err_t mcomm_accumulate(const void *buf, size_t count, mcomm_datatype_t dtype, int target,
                              uint64_t disp, mcomm_op_t op, mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_accumulate(w, buf, count, dtype, target, disp, op) : err;
+    WITH_WIN(win, mci_rma_accumulate(w, buf, count, dtype, target, disp, op));
 }
 
 mcomm_err_t mcomm_get_accumulate(const void *buf, void *result, size_t count,
                                  mcomm_datatype_t dtype, int target, uint64_t disp, mcomm_op_t op,
                                  mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS
-               ? mci_rma_get_accumulate(w, buf, result, count, dtype, target, disp, op)
-               : err;
+    WITH_WIN(win, mci_rma_get_accumulate(w, buf, result, count, dtype, target, disp, op));
 }
 
 mcomm_err_t mcomm_fetch_and_op(const void *buf, void *result, mcomm_datatype_t dtype, int target,
                                uint64_t disp, mcomm_op_t op, mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_fetch_and_op(w, buf, result, dtype, target, disp, op)
-                                : err;
+    WITH_WIN(win, mci_rma_fetch_and_op(w, buf, result, dtype, target, disp, op));
 }
 
 mcomm_err_t mcomm_compare_and_swap(const void *swap, const void *compare, void *result,
                                    mcomm_datatype_t dtype, int target, uint64_t disp,
                                    mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS
-               ? mci_rma_compare_and_swap(w, swap, compare, result, dtype, target, disp)
-               : err;
+    WITH_WIN(win, mci_rma_compare_and_swap(w, swap, compare, result, dtype, target, disp));
 }
 
 mcomm_err_t mcomm_put_signal(const void *buf, size_t nbytes, int target, uint64_t disp,
                              uint64_t signal_disp, uint64_t signal, mcomm_signal_op_t op,
                              mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS
-               ? mci_rma_put_signal(w, buf, nbytes, target, disp, signal_disp, signal, op)
-               : err;
+    WITH_WIN(win, mci_rma_put_signal(w, buf, nbytes, target, disp, signal_disp, signal, op));
 }
 
 mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp, uint64_t value, int timeout_ms,
@@ -294,42 +251,27 @@ mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp, uint64_t va
 /* ---- completion ---- */
 mcomm_err_t mcomm_flush(int target, mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_flush(w, target) : err;
+    WITH_WIN(win, mci_rma_flush(w, target));
 }
 
 mcomm_err_t mcomm_flush_local(int target, mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_flush_local(w, target) : err;
+    WITH_WIN(win, mci_rma_flush_local(w, target));
 }
 
 mcomm_err_t mcomm_flush_all(mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_flush_all(w) : err;
+    WITH_WIN(win, mci_rma_flush_all(w));
 }
 
 mcomm_err_t mcomm_flush_local_all(mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_flush_local_all(w) : err;
+    WITH_WIN(win, mci_rma_flush_local_all(w));
 }
 
 mcomm_err_t mcomm_win_fence(mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter(win, &w);
-
-    return err == MCOMM_SUCCESS ? mci_rma_fence(w) : err;
+    WITH_WIN(win, mci_rma_fence(w));
 }
 
 /* ---- locks and epochs ---- */
@@ -346,26 +288,17 @@ mcomm_err_t mcomm_win_lock(mcomm_lock_type_t type, int target, mcomm_win_t win)
 
 mcomm_err_t mcomm_win_unlock(int target, mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter_locked(win, &w);
-
-    return err == MCOMM_SUCCESS ? leave(mci_rma_unlock(w, target)) : err;
+    WITH_WIN_LOCKED(win, mci_rma_unlock(w, target));
 }
 
 mcomm_err_t mcomm_win_lock_all(mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter_locked(win, &w);
-
-    return err == MCOMM_SUCCESS ? leave(mci_rma_lock_all(w)) : err;
+    WITH_WIN_LOCKED(win, mci_rma_lock_all(w));
 }
 
 mcomm_err_t mcomm_win_unlock_all(mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter_locked(win, &w);
-
-    return err == MCOMM_SUCCESS ? leave(mci_rma_unlock_all(w)) : err;
+    WITH_WIN_LOCKED(win, mci_rma_unlock_all(w));
 }
 
 static mcomm_err_t group_enter(mcomm_group_t handle, mcomm_win_t win, struct mci_win **win_p,
@@ -399,18 +332,12 @@ mcomm_err_t mcomm_win_start(mcomm_group_t group, mcomm_win_t win)
 
 mcomm_err_t mcomm_win_complete(mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter_locked(win, &w);
-
-    return err == MCOMM_SUCCESS ? leave(mci_rma_complete(w)) : err;
+    WITH_WIN_LOCKED(win, mci_rma_complete(w));
 }
 
 mcomm_err_t mcomm_win_wait(mcomm_win_t win)
 {
-    struct mci_win *w;
-    mcomm_err_t err = win_enter_locked(win, &w);
-
-    return err == MCOMM_SUCCESS ? leave(mci_rma_wait(w)) : err;
+    WITH_WIN_LOCKED(win, mci_rma_wait(w));
 }
 
 mcomm_err_t mcomm_win_test(mcomm_win_t win, int *done_p)

@@ -63,11 +63,20 @@ enum rma_sync {         /* frame->aux of MCI_AM_RMA_SYNC; w1: key, w2: as told *
     RMA_SYNC_UNLOCK,      /* w0: type, w2: operation */
     RMA_SYNC_FREE_ASK,    /* w2: asker's key */
     RMA_SYNC_FREE_ANSWER, /* the sender has no more operations of its own */
-    RMA_SYNC_ABANDON      /* w2: operation: close what it opened */
+    RMA_SYNC_ABANDON      /* w2: operation, hold: close what it opened */
 };
 
 struct rma_signal {
     uint64_t offset, value;
+};
+
+#define RMA_HOLD_RANGES 255u /* of one frame */
+struct rma_hold {            /* payload of MCI_AM_RMA_HOLD: this, then ranges */
+    uint32_t need, alignment;
+    uint64_t pad;
+};
+struct rma_range {
+    uint64_t offset, nbytes;
 };
 
 /*
@@ -120,7 +129,8 @@ enum rma_op_kind {
     RMA_OP_PUT,
     RMA_OP_GET,
     RMA_OP_FETCH,
-    RMA_OP_LOCK
+    RMA_OP_LOCK,
+    RMA_OP_HOLD
 };
 
 struct rma_req {
@@ -134,6 +144,7 @@ struct rma_op {           /* an operation that needs an answer of its own */
     int target;
     uint32_t id;
     uint64_t seq;
+    const void *thread; /* that made it */
     enum rma_op_kind kind;
     char *buf;
     size_t nbytes, left;
@@ -158,17 +169,25 @@ struct rma_origin {
     uint32_t late_completes;   /* of epochs that a death ended before: not to be counted */
 };
 
-struct rma_serve { /* a bulk operation on this process's part for a remote origin */
+enum rma_serve_kind {
+    RMA_SERVE_PUT,
+    RMA_SERVE_GET,
+    RMA_SERVE_HOLD
+};
+
+struct rma_serve { /* what an origin is doing with this process's part */
     struct mci_list link;
     struct mci_win *win;
     int origin;
     uint32_t op_id;
-    mcomm_iov_t iov;
+    enum rma_serve_kind kind;
+    mcomm_iov_t *uses; /* memory that a detach waits for */
+    size_t use_count;
+    mcomm_iov_t own[2]; /* uses of a bulk operation: data, signal */
     struct mci_inop in;
     struct mci_outop out;
-    bool is_in;
     uint8_t flags;
-    struct rma_signal signal;
+    uint64_t signal;
 };
 
 struct mci_win {
@@ -198,6 +217,12 @@ struct mci_win {
 };
 
 /* win.c */
+/*
+ * Collective. err: what is wrong with this rank's arguments so far; all members return an error
+ * then, the others one that names this rank. lock: engine, released while waiting
+ */
+mcomm_err_t mci_rma_win_make(struct mci_comm *comm, enum rma_kind kind, void *base,
+                             const mcomm_win_attr_t *attr, mcomm_err_t err, struct mci_win **win_p);
 struct mci_win *mci_rma_win_by_key(uint32_t key); /* NULL: none. lock: engine */
 /* Map it, or find out how to reach it. lock: engine, released meanwhile */
 mcomm_err_t mci_rma_path_probe(struct mci_win *win, int target, struct rma_path **path_p);
@@ -221,6 +246,8 @@ struct rma_op *mci_rma_op_new(struct mci_win *win, int target, enum rma_op_kind 
 struct rma_op *mci_rma_op_find(uint32_t id, const struct mci_peer *peer);
 void mci_rma_op_complete(struct rma_op *op, mcomm_err_t err); /* and free */
 void mci_rma_op_abort(struct rma_op *op, mcomm_err_t err);    /* tells the target too */
+/* Those that the calling thread began after number seq: its call fails, its buffers are free. */
+void mci_rma_ops_abort_own(struct mci_win *win, int target, uint64_t seq, mcomm_err_t err);
 mcomm_err_t mci_rma_req_new(struct mci_win *win, struct rma_req **req_p, mcomm_request_t *handle_p);
 mcomm_err_t mci_rma_op_wait(struct rma_op *op, bool *done, mcomm_err_t *result);
 
@@ -238,6 +265,20 @@ mcomm_err_t mci_rma_remote_acc(struct mci_win *win, int target, struct rma_path 
 mcomm_err_t mci_rma_remote_fetch(struct mci_win *win, int target, struct rma_path *path,
                                  const void *buf, const void *swap, void *result,
                                  mcomm_datatype_t dtype, uint64_t offset, mcomm_op_t op);
+/* hold.c: ranges of a dynamic window for a call of several frames. lock: engine, may be released */
+struct rma_holding {
+    struct mci_win *win;
+    int target;
+    uint32_t name; /* 0: nothing has been asked yet */
+    struct rma_hold ask;
+    struct rma_range ranges[RMA_HOLD_RANGES];
+    size_t count;
+};
+void mci_rma_hold_begin(struct rma_holding *h, struct mci_win *win, int target, unsigned need,
+                        size_t alignment);
+mcomm_err_t mci_rma_hold_add(struct rma_holding *h, uint64_t offset, uint64_t nbytes);
+mcomm_err_t mci_rma_hold_end(struct rma_holding *h); /* all are held, or the error */
+void mci_rma_hold_release(struct rma_holding *h);    /* also after an error */
 /* Ask for the count of what has been issued, unless that is known or on its way. */
 mcomm_err_t mci_rma_ask_ack(struct mci_win *win, int target, struct rma_path *path);
 mcomm_err_t mci_rma_sync_send(struct mci_peer *peer, enum rma_sync what, uint64_t w0, uint32_t w1,
@@ -246,13 +287,28 @@ void mci_rma_remote_start(void); /* registers ACK and REPLY */
 
 /* target.c */
 void mci_rma_target_start(void); /* registers PUT, GET, ACC, FETCH */
-void mci_rma_serve_close(struct rma_serve *serve);
-void mci_rma_serve_abort(struct rma_serve *serve, mcomm_err_t err); /* and tell the origin */
+void mci_rma_target_stop(void);
+void mci_rma_answer_op(struct mci_peer *peer, uint32_t op_id, mcomm_err_t err);
+/* Window of a frame and the rank of its sender, else the sender is told that there is none. */
+struct mci_win *mci_rma_frame_win(struct mci_peer *peer, const struct mci_frame *frame,
+                                  int *origin_p);
 int mci_rma_rank_of(struct mci_win *win, struct mci_peer *peer);
 void mci_rma_count_applied(struct mci_win *win, int origin, bool want_ack);
 /* Memory of this process's part, if the access is legal. */
 mcomm_err_t mci_rma_place(struct mci_win *win, uint64_t offset, uint64_t nbytes, unsigned need,
                           size_t alignment, void **place_p);
+
+/* serve.c: on an error nothing is left, and the origin is to be answered */
+void mci_rma_serve_start(void); /* registers HOLD */
+mcomm_err_t mci_rma_serve_put(struct mci_peer *peer, struct mci_win *win, int origin,
+                              const struct mci_frame *frame, const struct rma_signal *signal,
+                              void *signal_at, void *place, size_t nbytes);
+mcomm_err_t mci_rma_serve_get(struct mci_peer *peer, struct mci_win *win, int origin,
+                              uint32_t op_id, uint64_t inop_id, void *place, size_t nbytes);
+void mci_rma_serve_close(struct rma_serve *serve);
+void mci_rma_serve_abort(struct rma_serve *serve, mcomm_err_t err); /* and tell the origin */
+mcomm_err_t mci_rma_signal_place(struct mci_win *win, const struct rma_signal *signal,
+                                 void **place_p);
 void mci_rma_signal_apply(void *place, uint64_t value, bool is_add);
 
 /* sync.c, lock.c, pscw.c */

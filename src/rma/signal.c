@@ -18,6 +18,7 @@ struct waiting { /* on the stack of the thread that waits */
     const uint64_t *word;
     mcomm_cmp_t cmp;
     uint64_t value;
+    uint32_t failed_seen; /* deaths that were told before it began */
 };
 static struct mci_list waitings;
 
@@ -148,10 +149,11 @@ mcomm_err_t mci_rma_put_signal(struct mci_win *win, const void *buf, size_t nbyt
 }
 
 /* ---- wait ---- */
-/* Each death is told to one wait, which may be called again: others may still signal. */
-static mcomm_err_t new_death(struct mci_win *win)
+/* A death ends every wait that has begun, or else the next one; waiting again goes on: others may
+ * still signal. */
+static mcomm_err_t new_death(struct mci_win *win, const struct waiting *waiting)
 {
-    if (win->comm->failed_count == win->failed_seen)
+    if (win->comm->failed_count == waiting->failed_seen)
         return MCOMM_SUCCESS;
     win->failed_seen = win->comm->failed_count;
     return mci_err_set(MCOMM_ERR_PROC_FAILED,
@@ -181,7 +183,7 @@ static mcomm_err_t wait_loop(struct mci_win *win, struct waiting *waiting, int t
         if (is_satisfied(waiting, seen_p))
             return MCOMM_SUCCESS;
         if (err == MCOMM_SUCCESS)
-            err = new_death(win);
+            err = new_death(win, waiting);
         if (err == MCOMM_SUCCESS && atomic_load(&win->comm->is_revoked))
             err = mci_err_set(MCOMM_ERR_REVOKED, "the window's communicator is revoked");
         if (!is_watched && mci_clock_ns() >= watch_ns) {
@@ -225,6 +227,7 @@ mcomm_err_t mci_rma_wait_signal(struct mci_win *win, uint64_t signal_disp, mcomm
     waiting.word = place;
     if (!is_satisfied(&waiting, &seen)) {
         mci_engine_lock();
+        waiting.failed_seen = win->failed_seen;
         mci_list_push(&waitings, &waiting.link);
         atomic_fetch_add(&win->ctl->waiters, 1);
         err = wait_loop(win, &waiting, timeout_ms, &seen);

@@ -17,14 +17,14 @@ static bool has_ops_before(const struct rma_path *path, uint64_t seq)
 }
 
 /* No buffer of an operation without a request is touched after this. */
-static void abort_ops(struct rma_path *path, mcomm_err_t err)
+static void abort_ops(struct rma_path *path, uint64_t seq, mcomm_err_t err)
 {
     struct mci_list *node, *tmp;
 
     MCI_LIST_FOREACH_SAFE (node, tmp, &path->ops) {
         struct rma_op *op = mci_container_of(node, struct rma_op, link);
 
-        if (op->req == NULL && op->done_p == NULL)
+        if (op->seq <= seq && op->req == NULL && op->done_p == NULL)
             mci_rma_op_abort(op, err);
     }
 }
@@ -60,7 +60,7 @@ static mcomm_err_t target_flush(struct mci_win *win, int target, bool is_local)
            (has_ops_before(path, seq) || (!is_local && (int32_t)(path->acked - issued) < 0)))
         err = mci_rma_wait_step(&w);
     if (err != MCOMM_SUCCESS) {
-        abort_ops(path, err);
+        abort_ops(path, seq, err);
         if (path->err == MCOMM_SUCCESS)
             path->err = err;
     }
@@ -146,14 +146,6 @@ mcomm_err_t mci_rma_fence(struct mci_win *win)
 }
 
 /* ---- frames ---- */
-static void lock_answer(struct mci_peer *peer, uint32_t op_id, mcomm_err_t err)
-{
-    struct mci_frame frame = {
-        .am = MCI_AM_RMA_ACK, .flags = RMA_F_OP, .aux = (uint16_t)err, .w2 = op_id};
-
-    mci_peer_send(peer, &frame, NULL, 0, NULL);
-}
-
 /* The window is gone here, or was never: who waits for an answer gets one. */
 static void sync_unknown(struct mci_peer *peer, const struct mci_frame *frame)
 {
@@ -161,9 +153,9 @@ static void sync_unknown(struct mci_peer *peer, const struct mci_frame *frame)
         .am = MCI_AM_RMA_ACK, .aux = MCOMM_ERR_WIN, .w1 = frame->w2, .w2 = (uint32_t)frame->w0};
 
     if (frame->aux == RMA_SYNC_FLUSH)
-        mci_peer_send(peer, &ack, NULL, 0, NULL);
+        mci_peer_tell(peer, &ack);
     else if (frame->aux == RMA_SYNC_LOCK)
-        lock_answer(peer, frame->w2, MCOMM_ERR_WIN);
+        mci_rma_answer_op(peer, frame->w2, MCOMM_ERR_WIN);
     else if (frame->aux == RMA_SYNC_FREE_ASK)
         mci_rma_sync_send(peer, RMA_SYNC_FREE_ANSWER, 0, frame->w2, 0);
 }
@@ -218,10 +210,10 @@ static void on_sync(struct mci_peer *peer, const struct mci_frame *frame, const 
             o->completes++;
         break;
     case RMA_SYNC_LOCK:
-        lock_answer(peer, frame->w2,
-                    mci_rma_lock_try(win, win->ctl, origin, (mcomm_lock_type_t)frame->w0)
-                        ? MCOMM_SUCCESS
-                        : MCOMM_ERR_TRY_AGAIN);
+        mci_rma_answer_op(peer, frame->w2,
+                          mci_rma_lock_try(win, win->ctl, origin, (mcomm_lock_type_t)frame->w0)
+                              ? MCOMM_SUCCESS
+                              : MCOMM_ERR_TRY_AGAIN);
         break;
     case RMA_SYNC_UNLOCK:
         mci_rma_lock_release(win->ctl, origin, (mcomm_lock_type_t)frame->w0);

@@ -5,6 +5,9 @@
  * while the application computes. Everything is checked again here against this process's own
  * facts; what is refused writes nothing and is answered with its error code. A frame whose payload
  * is still arriving is kept aside until it is whole, so that a window may go away meanwhile.
+ *
+ * Every operation is answered: by a frame that cannot be lost (mci_peer_tell), and what an answer
+ * must carry has memory before the operation is applied.
  */
 #include "config.h"
 
@@ -65,19 +68,19 @@ mcomm_err_t mci_rma_place(struct mci_win *win, uint64_t offset, uint64_t nbytes,
 }
 
 /* ---- answers ---- */
-static void answer_op(struct mci_peer *peer, uint32_t op_id, mcomm_err_t err)
+void mci_rma_answer_op(struct mci_peer *peer, uint32_t op_id, mcomm_err_t err)
 {
     struct mci_frame frame = {
         .am = MCI_AM_RMA_ACK, .flags = RMA_F_OP, .aux = (uint16_t)err, .w2 = op_id};
 
-    mci_peer_send(peer, &frame, NULL, 0, NULL);
+    mci_peer_tell(peer, &frame);
 }
 
 static void answer_count(struct mci_peer *peer, uint32_t key, uint32_t count, mcomm_err_t err)
 {
     struct mci_frame frame = {.am = MCI_AM_RMA_ACK, .aux = (uint16_t)err, .w1 = key, .w2 = count};
 
-    mci_peer_send(peer, &frame, NULL, 0, NULL);
+    mci_peer_tell(peer, &frame);
 }
 
 /* One more counted operation of origin has ended (want_ack: or a flush asks). lock: engine */
@@ -112,14 +115,13 @@ static void frame_end(struct mci_peer *peer, struct mci_win *win, int origin,
                       const struct mci_frame *frame, mcomm_err_t err)
 {
     if (frame->flags & RMA_F_OP)
-        answer_op(peer, frame->w2, err);
+        mci_rma_answer_op(peer, frame->w2, err);
     else
         counted_end(win, origin, frame, err);
 }
 
-/* Window of a frame and the rank of its sender, else the sender is told that there is none. */
-static struct mci_win *frame_win(struct mci_peer *peer, const struct mci_frame *frame,
-                                 int *origin_p)
+struct mci_win *mci_rma_frame_win(struct mci_peer *peer, const struct mci_frame *frame,
+                                  int *origin_p)
 {
     struct mci_win *win = mci_rma_win_by_key(frame->w1);
 
@@ -127,7 +129,7 @@ static struct mci_win *frame_win(struct mci_peer *peer, const struct mci_frame *
     if (*origin_p >= 0)
         return win;
     if (frame->flags & RMA_F_OP)
-        answer_op(peer, frame->w2, MCOMM_ERR_WIN);
+        mci_rma_answer_op(peer, frame->w2, MCOMM_ERR_WIN);
     else if (frame->flags & RMA_F_ACK) /* others: by the flush that follows them */
         answer_count(peer, frame->w2, 0, MCOMM_ERR_WIN);
     return NULL;
@@ -169,139 +171,6 @@ void mci_rma_defer(struct mci_peer *peer, const struct mci_frame *frame, struct 
     *sink = (struct mci_sink){&d->iov, 1, deferred_done, d};
 }
 
-/* ---- bulk operations ---- */
-void mci_rma_serve_close(struct rma_serve *serve)
-{
-    if (serve->is_in)
-        mci_inop_close(&serve->in);
-    else
-        mci_outop_close(&serve->out);
-    mci_list_remove(&serve->link);
-    mci_mem_free(serve);
-}
-
-void mci_rma_serve_abort(struct rma_serve *serve, mcomm_err_t err)
-{
-    struct mci_peer *peer = serve->win->targets[serve->origin].peer;
-
-    if (!mci_peer_is_failed(peer))
-        answer_op(peer, serve->op_id, err);
-    mci_rma_serve_close(serve);
-}
-
-static struct rma_serve *serve_new(struct mci_win *win, int origin, uint32_t op_id, void *place,
-                                   size_t nbytes)
-{
-    struct rma_serve *serve = mci_mem_zalloc(sizeof(*serve));
-
-    if (serve == NULL)
-        return NULL;
-    serve->win = win;
-    serve->origin = origin;
-    serve->op_id = op_id;
-    serve->iov = (mcomm_iov_t){place, nbytes};
-    mci_list_push(&win->serves, &serve->link);
-    return serve;
-}
-
-void mci_rma_signal_apply(void *place, uint64_t value, bool is_add)
-{
-    uint64_t *word = place;
-
-    if (is_add)
-        __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
-    else
-        __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
-}
-
-static mcomm_err_t signal_place(struct mci_win *win, const struct rma_signal *signal,
-                                void **place_p)
-{
-    return mci_rma_place(win, signal->offset, sizeof(uint64_t), MCOMM_WIN_ATOMIC, sizeof(uint64_t),
-                         place_p);
-}
-
-/*
- * The range of a dynamic window may have been detached while the data came. NOT_INIT: the rails
- * stop, peers are gone.
- */
-static void serve_put_done(struct mci_inop *in, mcomm_err_t err)
-{
-    struct rma_serve *serve = in->arg;
-    struct mci_win *win = serve->win;
-    void *place;
-
-    if (err == MCOMM_SUCCESS && serve->flags & (RMA_F_SIGNAL_SET | RMA_F_SIGNAL_ADD)) {
-        err = signal_place(win, &serve->signal, &place);
-        if (err == MCOMM_SUCCESS) {
-            mci_rma_signal_apply(place, serve->signal.value, serve->flags & RMA_F_SIGNAL_ADD);
-            mci_wake_self();
-        }
-    }
-    if (err != MCOMM_ERR_NOT_INIT && !mci_peer_is_failed(in->peer))
-        answer_op(in->peer, serve->op_id, err);
-    mci_rma_serve_close(serve);
-}
-
-static mcomm_err_t serve_put(struct mci_peer *peer, struct mci_win *win, int origin,
-                             const struct mci_frame *frame, const struct rma_signal *signal,
-                             void *place, size_t nbytes)
-{
-    struct rma_serve *serve = serve_new(win, origin, frame->w2, place, nbytes);
-    struct mci_frame reply = {.am = MCI_AM_RMA_REPLY, .flags = RMA_F_INOP, .w1 = frame->w2};
-    mcomm_err_t err;
-
-    if (serve == NULL)
-        return MCOMM_ERR_NO_MEM;
-    serve->is_in = true;
-    serve->flags = frame->flags;
-    serve->signal = *signal;
-    serve->in = (struct mci_inop){.peer = peer,
-                                  .iov = &serve->iov,
-                                  .iov_count = 1,
-                                  .nbytes = nbytes,
-                                  .done = serve_put_done,
-                                  .arg = serve};
-    err = mci_inop_open(&serve->in);
-    if (err == MCOMM_SUCCESS) {
-        reply.w0 = serve->in.id;
-        err = mci_peer_send(peer, &reply, NULL, 0, NULL);
-    }
-    if (err != MCOMM_SUCCESS)
-        mci_rma_serve_close(serve);
-    return err;
-}
-
-static void serve_get_done(struct mci_outop *out, mcomm_err_t err)
-{
-    struct rma_serve *serve = out->arg;
-
-    if (err != MCOMM_SUCCESS && err != MCOMM_ERR_NOT_INIT && !mci_peer_is_failed(out->peer))
-        answer_op(out->peer, serve->op_id, err);
-    mci_rma_serve_close(serve);
-}
-
-static mcomm_err_t serve_get(struct mci_peer *peer, struct mci_win *win, int origin, uint32_t op_id,
-                             uint64_t inop_id, void *place, size_t nbytes)
-{
-    struct rma_serve *serve = serve_new(win, origin, op_id, place, nbytes);
-    mcomm_err_t err;
-
-    if (serve == NULL)
-        return MCOMM_ERR_NO_MEM;
-    serve->out = (struct mci_outop){.peer = peer,
-                                    .remote_id = inop_id,
-                                    .iov = &serve->iov,
-                                    .iov_count = 1,
-                                    .nbytes = nbytes,
-                                    .done = serve_get_done,
-                                    .arg = serve};
-    err = mci_outop_start(&serve->out);
-    if (err != MCOMM_SUCCESS)
-        mci_rma_serve_close(serve);
-    return err;
-}
-
 /* ---- put ---- */
 /* Splits the payload of a put; false: it is not well formed. */
 static bool put_parse(const struct mci_frame *frame, const char *payload, struct rma_signal *signal,
@@ -323,6 +192,7 @@ static bool put_parse(const struct mci_frame *frame, const char *payload, struct
         if (left != sizeof(*nbytes_p) || !(frame->flags & RMA_F_OP))
             return false;
         memcpy(nbytes_p, payload, sizeof(*nbytes_p));
+        return *nbytes_p > 0;
     }
     return true;
 }
@@ -342,7 +212,7 @@ static void on_put(struct mci_peer *peer, const struct mci_frame *frame, const v
         mci_rma_defer(peer, frame, sink, on_put);
         return;
     }
-    win = frame_win(peer, frame, &origin);
+    win = mci_rma_frame_win(peer, frame, &origin);
     if (win == NULL)
         return;
     if (put_parse(frame, payload, &signal, &nbytes, &data)) {
@@ -350,12 +220,12 @@ static void on_put(struct mci_peer *peer, const struct mci_frame *frame, const v
         if (nbytes > 0)
             err = mci_rma_place(win, frame->w0, nbytes, MCOMM_WIN_WRITE, 1, &place);
         if (err == MCOMM_SUCCESS && frame->flags & (RMA_F_SIGNAL_SET | RMA_F_SIGNAL_ADD))
-            err = signal_place(win, &signal, &signal_at);
+            err = mci_rma_signal_place(win, &signal, &signal_at);
     }
     if (err == MCOMM_SUCCESS && frame->flags & RMA_F_LARGE) {
-        err = serve_put(peer, win, origin, frame, &signal, place, nbytes);
+        err = mci_rma_serve_put(peer, win, origin, frame, &signal, signal_at, place, nbytes);
         if (err != MCOMM_SUCCESS)
-            answer_op(peer, frame->w2, err);
+            mci_rma_answer_op(peer, frame->w2, err);
         return;
     }
     if (err == MCOMM_SUCCESS) {
@@ -383,7 +253,7 @@ static void on_get(struct mci_peer *peer, const struct mci_frame *frame, const v
         mci_rma_defer(peer, frame, sink, on_get);
         return;
     }
-    win = frame_win(peer, frame, &origin);
+    win = mci_rma_frame_win(peer, frame, &origin);
     if (win == NULL)
         return;
     err = frame->nbytes == sizeof(ask) ? MCOMM_SUCCESS : MCOMM_ERR_INTERNAL;
@@ -392,13 +262,13 @@ static void on_get(struct mci_peer *peer, const struct mci_frame *frame, const v
         err = mci_rma_place(win, frame->w0, ask[0], MCOMM_WIN_READ, 1, &place);
     }
     if (err == MCOMM_SUCCESS && frame->flags & RMA_F_LARGE)
-        err = serve_get(peer, win, origin, frame->w2, ask[1], place, ask[0]);
+        err = mci_rma_serve_get(peer, win, origin, frame->w2, ask[1], place, ask[0]);
     else if (err == MCOMM_SUCCESS && ask[0] > MCI_FRAME_MAX)
         err = MCOMM_ERR_INTERNAL;
     else if (err == MCOMM_SUCCESS)
         err = mci_peer_send(peer, &reply, place, ask[0], NULL);
     if (err != MCOMM_SUCCESS)
-        answer_op(peer, frame->w2, err);
+        mci_rma_answer_op(peer, frame->w2, err);
 }
 
 /* ---- atomics ---- */
@@ -426,7 +296,7 @@ static void on_acc(struct mci_peer *peer, const struct mci_frame *frame, const v
         mci_rma_defer(peer, frame, sink, on_acc);
         return;
     }
-    win = frame_win(peer, frame, &origin);
+    win = mci_rma_frame_win(peer, frame, &origin);
     if (win == NULL)
         return;
     err = acc_check(frame, &elem, &dtype, &op);
@@ -455,11 +325,30 @@ static size_t fetch_count(const struct mci_frame *frame, const void *payload, si
     return count <= RMA_ACC_CHUNK / elem ? (size_t)count : 0;
 }
 
+/* What a fetch found: in memory before the operation is applied, so that it cannot be lost. */
+static struct fetched {
+    struct mci_tx tx;
+    char old[RMA_ACC_CHUNK];
+} * spare;
+
+static void fetched_sent(struct mci_tx *tx, mcomm_err_t err)
+{
+    (void)err;
+    mci_mem_free(mci_container_of(tx, struct fetched, tx));
+}
+
+static void fetched_send(struct mci_peer *peer, uint32_t op_id, size_t nbytes)
+{
+    struct mci_frame reply = {.am = MCI_AM_RMA_REPLY, .w1 = op_id};
+
+    spare->tx.done = fetched_sent;
+    if (mci_peer_send(peer, &reply, spare->old, nbytes, &spare->tx) == MCI_PENDING)
+        spare = NULL; /* the rail's, until it is sent */
+}
+
 static void on_fetch(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
                      struct mci_sink *sink)
 {
-    struct mci_frame reply = {.am = MCI_AM_RMA_REPLY, .w1 = frame->w2};
-    char old[RMA_ACC_CHUNK];
     mcomm_datatype_t dtype;
     mcomm_op_t op;
     struct mci_win *win;
@@ -472,7 +361,7 @@ static void on_fetch(struct mci_peer *peer, const struct mci_frame *frame, const
         mci_rma_defer(peer, frame, sink, on_fetch);
         return;
     }
-    win = frame_win(peer, frame, &origin);
+    win = mci_rma_frame_win(peer, frame, &origin);
     if (win == NULL)
         return;
     err = acc_check(frame, &elem, &dtype, &op);
@@ -482,16 +371,20 @@ static void on_fetch(struct mci_peer *peer, const struct mci_frame *frame, const
                   ? mci_rma_place(win, frame->w0, count * elem, MCOMM_WIN_ATOMIC, elem, &place)
                   : MCOMM_ERR_INTERNAL;
     }
+    if (err == MCOMM_SUCCESS && spare == NULL)
+        spare = mci_mem_alloc(sizeof(*spare));
+    if (err == MCOMM_SUCCESS && spare == NULL)
+        err = MCOMM_ERR_NO_MEM;
     if (err != MCOMM_SUCCESS) {
-        answer_op(peer, frame->w2, err);
+        mci_rma_answer_op(peer, frame->w2, err);
         return;
     }
     if (frame->flags & RMA_F_SWAP)
-        mci_rma_swap_apply(place, payload, (const char *)payload + elem, old, dtype);
+        mci_rma_swap_apply(place, payload, (const char *)payload + elem, spare->old, dtype);
     else
-        mci_rma_acc_apply(place, payload, old, count, dtype, op);
+        mci_rma_acc_apply(place, payload, spare->old, count, dtype, op);
     mci_wake_self();
-    mci_peer_send(peer, &reply, old, count * elem, NULL);
+    fetched_send(peer, frame->w2, count * elem);
 }
 
 /* ---- failures ---- */
@@ -530,4 +423,10 @@ void mci_rma_target_start(void)
     mci_rail_set_am(MCI_AM_RMA_FETCH, on_fetch);
     mci_rail_on_failed(peer_failed);
     mci_rail_on_gone(forget_seen);
+}
+
+void mci_rma_target_stop(void)
+{
+    mci_mem_free(spare);
+    spare = NULL;
 }

@@ -210,69 +210,58 @@ static mcomm_err_t win_exchange(struct mci_win *win, mcomm_err_t err)
     mine.kind = (uint32_t)win->kind;
     mine.seed = mci_peer_self()->proc_id;
     err = mci_comm_allgather(win->comm, err, &mine, win->parts, sizeof(mine));
-    if (err == MCOMM_SUCCESS)
-        err = targets_fill(win);
-    if (err == MCOMM_SUCCESS) {
-        win->handle = mci_handle_new(MCI_HANDLE_WIN, win);
-        if (win->handle == NULL)
-            err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a window handle");
-    }
-    return err;
+    return err == MCOMM_SUCCESS ? targets_fill(win) : err;
 }
 
-static mcomm_err_t win_make(struct mci_comm *comm, enum rma_kind kind, void *base,
-                            const mcomm_win_attr_t *user_attr, struct mci_win **win_p)
+/* All that may fail at this rank alone, before the exchange. */
+static mcomm_err_t win_prepare(struct mci_win *win, void *base, const mcomm_win_attr_t *user_attr)
 {
+    struct rma_part *mine = &win->parts[win->rank];
     mcomm_win_attr_t attr;
-    struct rma_part *mine;
-    struct mci_win *win = NULL;
-    mcomm_err_t err = win_new(comm, kind, &win);
+    mcomm_err_t err = attr_read(user_attr, &attr);
 
+    if (err == MCOMM_SUCCESS && win->kind == RMA_CREATED)
+        err = mci_check_buffer("base", base, attr.nbytes);
     if (err != MCOMM_SUCCESS)
         return err;
-    err = attr_read(user_attr, &attr); /* a bad one goes into the exchange: nobody waits in vain */
-    if (err == MCOMM_SUCCESS && kind == RMA_CREATED)
-        err = mci_check_buffer("base", base, attr.nbytes);
     win->base = base;
-    win->nbytes = kind == RMA_DYNAMIC ? SIZE_MAX : attr.nbytes;
+    win->nbytes = win->kind == RMA_DYNAMIC ? SIZE_MAX : attr.nbytes;
     win->access = attr.access != 0 ? attr.access : MCOMM_WIN_ALL;
-    if (err == MCOMM_SUCCESS)
-        err = part_memory(win, kind == RMA_ALLOCATED ? attr.nbytes : 0,
-                          attr.alignment > LINE ? attr.alignment : LINE);
-    mine = &win->parts[win->rank];
+    err = part_memory(win, win->kind == RMA_ALLOCATED ? attr.nbytes : 0,
+                      attr.alignment > LINE ? attr.alignment : LINE);
+    if (err != MCOMM_SUCCESS)
+        return err;
     mine->base = (uint64_t)(uintptr_t)win->base;
     mine->nbytes = win->nbytes;
-    mine->disp_unit = attr.disp_unit != 0 && kind != RMA_DYNAMIC ? attr.disp_unit : 1;
+    mine->disp_unit = attr.disp_unit != 0 && win->kind != RMA_DYNAMIC ? attr.disp_unit : 1;
     mine->access = win->access;
+    win->handle = mci_handle_new(MCI_HANDLE_WIN, win);
+    if (win->handle == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a window handle");
+    return MCOMM_SUCCESS;
+}
+
+/* A rank with an error goes into the exchange with it: nobody waits in vain, nobody has a window.
+ */
+mcomm_err_t mci_rma_win_make(struct mci_comm *comm, enum rma_kind kind, void *base,
+                             const mcomm_win_attr_t *attr, mcomm_err_t err, struct mci_win **win_p)
+{
+    struct mci_win *win = NULL;
+    mcomm_err_t new_err = win_new(comm, kind, &win);
+
+    if (new_err != MCOMM_SUCCESS) /* the barrier's messages are as good for telling an error */
+        return mci_comm_barrier(comm, err != MCOMM_SUCCESS ? err : new_err);
+    if (err == MCOMM_SUCCESS)
+        err = win_prepare(win, base, attr);
     err = win_exchange(win, err);
     if (err != MCOMM_SUCCESS) {
+        if (win->handle != NULL)
+            mci_handle_free(MCI_HANDLE_WIN, win->handle);
         win_release(win);
         return err;
     }
     *win_p = win;
     return MCOMM_SUCCESS;
-}
-
-mcomm_err_t mci_rma_win_allocate(struct mci_comm *comm, const mcomm_win_attr_t *attr, void **base_p,
-                                 struct mci_win **win_p)
-{
-    mcomm_err_t err = win_make(comm, RMA_ALLOCATED, NULL, attr, win_p);
-
-    if (err == MCOMM_SUCCESS)
-        *base_p = (*win_p)->base;
-    return err;
-}
-
-mcomm_err_t mci_rma_win_create(struct mci_comm *comm, void *base, const mcomm_win_attr_t *attr,
-                               struct mci_win **win_p)
-{
-    return win_make(comm, RMA_CREATED, base, attr, win_p);
-}
-
-mcomm_err_t mci_rma_win_create_dynamic(struct mci_comm *comm, const mcomm_win_attr_t *attr,
-                                       struct mci_win **win_p)
-{
-    return win_make(comm, RMA_DYNAMIC, NULL, attr, win_p);
 }
 
 /* ---- ways to a target ---- */
@@ -299,6 +288,13 @@ struct rma_path *mci_rma_path_get(struct mci_win *win, int target)
     return t->path;
 }
 
+static int probe_timeout_ms(const struct mci_win *win)
+{
+    int timeout_ms = win->comm->timeout_ms;
+
+    return timeout_ms >= 0 && timeout_ms < MAP_TIMEOUT_MS ? timeout_ms : MAP_TIMEOUT_MS;
+}
+
 /* The region of a local peer, once; UNSUPPORTED and the like leave region NULL. */
 static mcomm_err_t path_map(struct mci_win *win, int target, struct rma_path *path)
 {
@@ -309,10 +305,13 @@ static mcomm_err_t path_map(struct mci_win *win, int target, struct rma_path *pa
 
     if (part->region_id == 0 || !win->targets[target].peer->is_local || path->region != NULL)
         return MCOMM_SUCCESS;
-    err = mci_region_map(win->targets[target].peer, part->region_id, MAP_TIMEOUT_MS, &region,
+    err = mci_region_map(win->targets[target].peer, part->region_id, probe_timeout_ms(win), &region,
                          &nbytes);
     if (err == MCOMM_ERR_PROC_FAILED)
         return mci_rma_dead(win, target);
+    if (err == MCOMM_ERR_TIMEOUT)
+        return mci_err_set(err, "target %d gave no access to its memory within the time limit",
+                           target);
     if (err != MCOMM_SUCCESS) {
         mci_log_debug("window part of rank %d is not mapped: %s", target, mcomm_err_text(err));
         return MCOMM_SUCCESS;
@@ -342,7 +341,7 @@ static void path_ask_cma(struct mci_win *win, int target, struct rma_path *path)
     if (win->kind != RMA_CREATED || !peer->is_local || target == win->rank)
         return;
     mci_peer_watch(peer);
-    mci_wait_begin(&w, MAP_TIMEOUT_MS);
+    mci_wait_begin(&w, probe_timeout_ms(win));
     while (peer->state == MCI_PEER_CONNECTING && mci_wait_step(&w) == MCOMM_SUCCESS)
         ;
     path->has_cma = mci_peer_can_cma(peer) == 1;
