@@ -34,6 +34,17 @@ MP_PROGS += %D%/rma
 MP_CASES += %D%/rma_random_allocate.mp %D%/rma_random_create.mp %D%/rma_random_dynamic.mp \
 	%D%/rma_random_nocma.mp %D%/rma_random_noshm.mp %D%/rma_atomics_allocate.mp \
 	%D%/rma_atomics_create.mp %D%/rma_atomics_dynamic.mp %D%/rma_refused.mp
+EXTRA_DIST += %D%/rma_window.h
+MP_PROGS += %D%/rma_lock %D%/rma_epoch %D%/rma_signal %D%/rma_target %D%/rma_windows %D%/rma_threads
+%C%_rma_threads_LDADD = $(LDADD) -lpthread
+MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_lock_death3.mp %D%/rma_pscw_death.mp \
+	%D%/rma_lock_death4.mp %D%/rma_pscw.mp %D%/rma_signal.mp %D%/rma_signal_user.mp \
+	%D%/rma_signal_death2.mp %D%/rma_signal_death3.mp %D%/rma_signal_death4.mp \
+	%D%/rma_passive.mp %D%/rma_passive_user.mp %D%/rma_death2.mp %D%/rma_death3.mp \
+	%D%/rma_death4.mp %D%/rma_death_user2.mp %D%/rma_death_user3.mp %D%/rma_death_user4.mp \
+	%D%/rma_stopped.mp %D%/rma_stopped_user.mp %D%/rma_applied.mp %D%/rma_applied_user.mp \
+	%D%/rma_threads.mp %D%/rma_threads_user.mp %D%/rma_attach.mp %D%/rma_again.mp \
+	%D%/rma_again_user.mp %D%/rma_whole.mp %D%/rma_agreed.mp
 
 # pt2pt
 MP_PROGS += %D%/pt2pt_random %D%/pt2pt_calls
@@ -49,15 +60,6 @@ MP_CASES += %D%/pt2pt_death_recv.mp %D%/pt2pt_death_send.mp %D%/pt2pt_death_ssen
 
 # the tcp rail under the layers above it
 MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
-MP_PROGS += %D%/rma_sync
-MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_lock_death3.mp %D%/rma_pscw_death.mp \
-	%D%/rma_lock_death4.mp %D%/rma_pscw.mp %D%/rma_signal.mp %D%/rma_signal_user.mp \
-	%D%/rma_signal_death2.mp %D%/rma_signal_death3.mp %D%/rma_signal_death4.mp \
-	%D%/rma_passive.mp %D%/rma_passive_user.mp %D%/rma_death2.mp %D%/rma_death3.mp \
-	%D%/rma_death4.mp %D%/rma_death_user2.mp %D%/rma_death_user3.mp %D%/rma_death_user4.mp \
-	%D%/rma_stopped.mp %D%/rma_stopped_user.mp %D%/rma_applied.mp %D%/rma_applied_user.mp \
-	%D%/rma_threads.mp %D%/rma_threads_user.mp %D%/rma_attach.mp %D%/rma_again.mp \
-	%D%/rma_again_user.mp
 
 # kvobj
 MP_PROGS += %D%/kv

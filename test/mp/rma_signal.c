@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/* Put with signal, and waiting for one. */
+#include "rma_window.h"
+
+#include <signal.h>
+
+/* Whoever sees the signal sees the data, whatever its size. */
+static void test_signal(const char *kind)
+{
+    static const size_t sizes[] = {0, 1, 8, 1000, 17000, 70000, BLOCK};
+    int next = (mp_rank + 1) % mp_size, prev = (mp_rank + mp_size - 1) % mp_size;
+    unsigned char *data = malloc(BLOCK);
+    uint64_t seen = 0;
+
+    window_make(kind, 64 + BLOCK);
+    EXPECT(MCOMM_ERR_TIMEOUT, mcomm_wait_signal(0, MCOMM_CMP_NE, 0, 20, &seen, win));
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_wait_signal(64 + BLOCK, MCOMM_CMP_NE, 0, 20, &seen, win));
+    EXPECT(MCOMM_ERR_BUFFER, mcomm_wait_signal(4, MCOMM_CMP_NE, 0, 20, &seen, win));
+    OK(mcomm_win_fence(win));
+    for (uint64_t i = 1; i <= 140; i++) {
+        size_t nbytes = sizes[i % 7];
+
+        fill(data, nbytes, i * 3 + (uint64_t)mp_rank);
+        OK(mcomm_put_signal(data, nbytes, next, 64, 0, i % 2 ? i : 1,
+                            i % 2 ? MCOMM_SIGNAL_SET : MCOMM_SIGNAL_ADD, win));
+        OK(mcomm_wait_signal(0, MCOMM_CMP_GE, i, MCOMM_FOREVER, &seen, win));
+        CHECK_EQ(seen, i);
+        expect_fill((unsigned char *)mine + 64, nbytes, i * 3 + (uint64_t)prev);
+        OK(mcomm_flush(next, win));
+        OK(mcomm_put_signal(NULL, 0, prev, 0, 8, i, MCOMM_SIGNAL_SET, win)); /* you may write */
+        OK(mcomm_wait_signal(8, MCOMM_CMP_EQ, i, MCOMM_FOREVER, NULL, win));
+    }
+    free(data);
+    window_free(kind);
+}
+
+/* Waiting for a signal of one that dies ends; the window goes on. */
+static void test_signal_death(const char *kind)
+{
+    int last = mp_size - 1;
+    uint64_t seen;
+
+    window_make(kind, 64);
+    OK(mcomm_win_fence(win));
+    if (mp_rank == last)
+        raise(SIGKILL);
+    EXPECT(MCOMM_ERR_PROC_FAILED,
+           mcomm_wait_signal(0, MCOMM_CMP_GE, (uint64_t)mp_size * 2, MCOMM_FOREVER, &seen, win));
+    CHECK_TEXT("rank");
+    for (int i = 0; i < last; i++)
+        OK(mcomm_put_signal(NULL, 0, i, 0, 8, 1, MCOMM_SIGNAL_ADD, win));
+    OK(mcomm_wait_signal(8, MCOMM_CMP_EQ, (uint64_t)last, MCOMM_FOREVER, &seen, win));
+    OK(mcomm_flush_all(win));
+    EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_put(&seen, 8, last, 0, win));
+    EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_win_free(&win));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct rma_test tests[] = {
+        {"signal", test_signal},
+        {"signal_death", test_signal_death},
+    };
+
+    return rma_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

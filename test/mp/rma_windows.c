@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/* Windows: how they are made and freed, what is attached, one after the other at one address. */
+#include "rma_window.h"
+
+#include <dirent.h>
+#include <sys/mman.h>
+
+/* ---- many ranges, and windows at the same address with other contents ---- */
+static void test_attach_many(const char *kind)
+{
+    enum {
+        RANGES = 100000,
+        STEP = 4096
+    };
+    char *area = mmap(NULL, (size_t)RANGES * STEP, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint64_t *address = calloc((size_t)mp_size, 8), word, got = 0;
+    int next = (mp_rank + 1) % mp_size;
+
+    (void)kind;
+    CHECK(area != MAP_FAILED);
+    OK(mcomm_win_create_dynamic(NULL, MCOMM_COMM_WORLD, &win));
+    for (size_t i = 0; i < RANGES; i++) /* a scattered order, every second page twice */
+        OK(mcomm_win_attach(win, area + (i * 7919 % RANGES) * STEP, STEP / 2));
+    for (size_t i = 0; i < RANGES; i += 2)
+        OK(mcomm_win_attach(win, area + i * STEP, STEP));
+    address[mp_rank] = (uint64_t)(uintptr_t)area;
+    OK(mcomm_allgather(MCOMM_IN_PLACE, address, 1, MCOMM_UINT64, MCOMM_COMM_WORLD));
+    for (uint64_t i = 0; i < RANGES; i += 997) {
+        word = i + 1;
+        OK(mcomm_put(&word, 8, next, address[next] + i * STEP, win));
+        OK(mcomm_flush(next, win));
+    }
+    OK(mcomm_win_fence(win));
+    for (size_t i = 0; i < RANGES; i += 997)
+        CHECK_EQ(*(uint64_t *)(void *)(area + i * STEP), i + 1);
+    OK(mcomm_get(&got, 8, next, address[next] + STEP + STEP / 2, win)); /* between two ranges */
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_flush(next, win));
+    OK(mcomm_get(&got, 8, next, address[next] + STEP / 2, win));
+    OK(mcomm_flush(next, win));
+    OK(mcomm_win_fence(win));
+    for (size_t i = 0; i < RANGES; i++)
+        OK(mcomm_win_detach(win, area + i * STEP));
+    OK(mcomm_win_fence(win));
+    OK(mcomm_get(&got, 8, next, address[next], win)); /* once more attached than detached */
+    OK(mcomm_flush(next, win));
+    OK(mcomm_win_free(&win));
+    munmap(area, (size_t)RANGES * STEP);
+    free(address);
+}
+
+static void test_again(const char *kind)
+{
+    enum {
+        ROUNDS = 1000,
+        WORDS = 512
+    };
+    int next = (mp_rank + 1) % mp_size;
+    uint64_t got[WORDS];
+
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        window_make(kind, sizeof(got));
+        for (size_t i = 0; i < WORDS; i++)
+            mine[i] = round * 1000 + (uint64_t)mp_rank;
+        OK(mcomm_win_fence(win));
+        OK(mcomm_get(got, sizeof(got), next, 0, win));
+        OK(mcomm_flush(next, win));
+        for (size_t i = 0; i < WORDS; i++)
+            CHECK_EQ(got[i], round * 1000 + (uint64_t)next);
+        window_free(kind);
+    }
+}
+
+/* ---- a refused call of several frames has written nothing ---- */
+#define WIDE 4096u /* elements of 8 bytes: several frames */
+
+static void expect_zero(const uint64_t *words, size_t count, const char *after)
+{
+    for (size_t i = 0; i < count; i++)
+        if (words[i] != 0)
+            MP_FAIL("after %s word %zu is %#llx", after, i, (unsigned long long)words[i]);
+}
+
+/* Both halves of the area are attached, by ranges that touch; behind them there is nothing. */
+static void test_whole(const char *kind)
+{
+    enum {
+        SEGS = 600 /* more than one frame can name */
+    };
+    uint64_t *area = calloc(2 * WIDE, 8), *data = malloc(WIDE * 8 + BLOCK), at;
+    uint64_t *old = calloc(WIDE, 8), *address = calloc((size_t)mp_size, 8);
+    mcomm_rma_seg_t *segs = calloc(SEGS, sizeof(*segs));
+    int next = (mp_rank + 1) % mp_size;
+
+    (void)kind;
+    memset(data, 0xff, WIDE * 8 + BLOCK);
+    OK(mcomm_win_create_dynamic(NULL, MCOMM_COMM_WORLD, &win));
+    OK(mcomm_win_attach(win, area, WIDE * 4));
+    OK(mcomm_win_attach(win, area + WIDE / 2, WIDE * 4));
+    address[mp_rank] = (uint64_t)(uintptr_t)area;
+    OK(mcomm_allgather(MCOMM_IN_PLACE, address, 1, MCOMM_UINT64, MCOMM_COMM_WORLD));
+    at = address[next];
+
+    EXPECT(MCOMM_ERR_RMA_RANGE,
+           mcomm_accumulate(data, WIDE, MCOMM_UINT64, next, at + 8, MCOMM_BOR, win));
+    CHECK_TEXT("target");
+    EXPECT(MCOMM_ERR_RMA_RANGE,
+           mcomm_get_accumulate(data, old, WIDE, MCOMM_UINT64, next, at + 8, MCOMM_BOR, win));
+    EXPECT(MCOMM_ERR_BUFFER,
+           mcomm_accumulate(data, WIDE / 2, MCOMM_UINT64, next, at + 4, MCOMM_BOR, win));
+    for (size_t i = 0; i < SEGS; i++)
+        segs[i] = (mcomm_rma_seg_t){data, 8, at + 16 * i};
+    segs[SEGS - 1].disp = at + WIDE * 8;
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_putv(segs, SEGS, next, win));
+    segs[0] = (mcomm_rma_seg_t){data, WIDE * 8 + BLOCK, at};
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_putv(segs, 2, next, win) != MCOMM_SUCCESS
+                                    ? MCOMM_ERR_RMA_RANGE
+                                    : mcomm_flush(next, win));
+    OK(mcomm_put(data, WIDE * 8 + BLOCK, next, at, win));
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_flush(next, win));
+    for (size_t i = 0; i < SEGS; i++)
+        segs[i] = (mcomm_rma_seg_t){&old[2 * i], 8, at + 16 * i};
+    segs[SEGS - 1].disp = at + WIDE * 8;
+    memset(old, 0, WIDE * 8);
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_getv(segs, SEGS, next, win));
+    OK(mcomm_win_fence(win));
+    expect_zero(area, 2 * WIDE, "what was refused");
+    expect_zero(old, WIDE, "what was refused");
+
+    /* What is legal goes over both ranges; nothing is held afterwards. */
+    OK(mcomm_win_fence(win));
+    OK(mcomm_accumulate(data, WIDE, MCOMM_UINT64, next, at, MCOMM_BOR, win));
+    for (size_t i = 0; i < SEGS; i++)
+        segs[i] = (mcomm_rma_seg_t){&address[mp_rank], 8, at + 16 * i};
+    OK(mcomm_flush(next, win));
+    OK(mcomm_putv(segs, SEGS, next, win));
+    OK(mcomm_win_fence(win));
+    for (size_t i = 0; i < WIDE; i++)
+        CHECK_EQ(area[i],
+                 i % 2 == 0 && i / 2 < SEGS ? address[(mp_rank + mp_size - 1) % mp_size] : ~0ull);
+    OK(mcomm_win_fence(win));
+    OK(mcomm_win_detach(win, area));
+    OK(mcomm_win_detach(win, area + WIDE / 2));
+    OK(mcomm_win_free(&win));
+    free(segs);
+    free(address);
+    free(old);
+    free(data);
+    free(area);
+}
+
+/* ---- one rank cannot make its part: all members return, and nothing stays ---- */
+static int count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    int count = 0;
+
+    CHECK(dir != NULL);
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+enum fault {
+    FAULT_ALIGNMENT,
+    FAULT_ACCESS,
+    FAULT_STRUCT,
+    FAULT_BASE_P,
+    FAULT_WIN_P,
+    FAULT_NBYTES,
+    FAULT_MEMORY, /* more than any machine has */
+    FAULT_CREATE_BASE,
+    FAULT_CREATE_WIN_P,
+    FAULT_DYNAMIC_WIN_P,
+    FAULT_KIND,
+    FAULT_NUM
+};
+
+static mcomm_err_t make_with(enum fault fault, int is_culprit, void **base_p, mcomm_win_t *win_p)
+{
+    static uint64_t memory[8];
+    mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
+
+    attr.nbytes = sizeof(memory);
+    if (is_culprit) {
+        if (fault == FAULT_ALIGNMENT)
+            attr.alignment = 5;
+        if (fault == FAULT_ACCESS)
+            attr.access = 0x100;
+        if (fault == FAULT_STRUCT)
+            attr.struct_size = 1;
+        if (fault == FAULT_NBYTES)
+            attr.nbytes = (size_t)-5;
+        if (fault == FAULT_MEMORY)
+            attr.nbytes = (size_t)1 << 50;
+    }
+    if (fault == FAULT_CREATE_BASE || fault == FAULT_CREATE_WIN_P)
+        return mcomm_win_create(is_culprit && fault == FAULT_CREATE_BASE ? NULL : memory, &attr,
+                                MCOMM_COMM_WORLD,
+                                is_culprit && fault == FAULT_CREATE_WIN_P ? NULL : win_p);
+    if (fault == FAULT_DYNAMIC_WIN_P || (fault == FAULT_KIND && is_culprit))
+        return mcomm_win_create_dynamic(&attr, MCOMM_COMM_WORLD,
+                                        is_culprit && fault != FAULT_KIND ? NULL : win_p);
+    return mcomm_win_allocate(&attr, MCOMM_COMM_WORLD,
+                              is_culprit && fault == FAULT_BASE_P ? NULL : base_p,
+                              is_culprit && fault == FAULT_WIN_P ? NULL : win_p);
+}
+
+static void test_agreed(const char *kind)
+{
+    enum {
+        ROUNDS = 20 /* more than descriptors of connections come and go */
+    };
+    static const char *const named[FAULT_NUM] = {"alignment", "access", "struct_size", "base_p",
+                                                 "win_p",     "nbytes", NULL,          "base",
+                                                 "win_p",     "win_p",  NULL};
+    mcomm_win_t made = MCOMM_WIN_NULL;
+    char rank_text[16];
+    void *base = NULL;
+    int fds = 0;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int f = 0; f < FAULT_NUM; f++) {
+            int culprit = (f + round) % mp_size;
+            mcomm_err_t err = make_with((enum fault)f, mp_rank == culprit, &base, &made);
+
+            if (f == FAULT_KIND && mp_size == 1) { /* nobody to differ from */
+                OK(err);
+                OK(mcomm_win_free(&made));
+                continue;
+            }
+            CHECK(err != MCOMM_SUCCESS);
+            CHECK(err != MCOMM_ERR_TIMEOUT);
+            CHECK(made == MCOMM_WIN_NULL && base == NULL);
+            if (mp_rank == culprit && named[f] != NULL)
+                CHECK_TEXT(named[f]);
+            snprintf(rank_text, sizeof(rank_text), "rank %d", culprit);
+            if (mp_rank != culprit && f != FAULT_KIND)
+                CHECK_TEXT(rank_text);
+        }
+        window_make(kind, 64); /* the communicator goes on */
+        OK(mcomm_win_fence(win));
+        window_free(kind);
+        if (round == 0)
+            fds = count_entries("/proc/self/fd");
+    }
+    CHECK(count_entries("/proc/self/fd") < fds + ROUNDS);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct rma_test tests[] = {
+        {"attach", test_attach_many},
+        {"again", test_again},
+        {"whole", test_whole},
+        {"agreed", test_agreed},
+    };
+
+    return rma_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
