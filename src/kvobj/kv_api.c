@@ -300,9 +300,7 @@ mcomm_err_t mcomm_kv_release(mcomm_kv_t kv_handle, mcomm_kv_view_t *view_p)
     if (err == MCOMM_SUCCESS && view_p->token == NULL)
         err = mci_err_set(MCOMM_ERR_STATE, "view_p->token is NULL: never acquired, or released "
                                            "already");
-    if (err == MCOMM_SUCCESS)
-        mci_kv_release(kv, view_p);
-    return err;
+    return err == MCOMM_SUCCESS ? mci_kv_release(kv, view_p) : err;
 }
 
 /* ---- batches ---- */

@@ -67,15 +67,6 @@ static int64_t victim_choose(const struct kv_part *part, const uint64_t *words,
     return sparse >= 0 ? sparse : oldest;
 }
 
-static bool word_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from, uint64_t to)
-{
-    uint64_t seen;
-
-    return mci_kv_cas(kv, rank, kv_word_at(&kv->parts[rank], slab), from, to, &seen) ==
-               MCOMM_SUCCESS &&
-           seen == from;
-}
-
 /* SUCCESS, or NO_SPACE: none is to be had. */
 static mcomm_err_t victim_take(struct mci_kv *kv, int rank, struct victim *v)
 {
@@ -97,12 +88,12 @@ static mcomm_err_t victim_take(struct mci_kv *kv, int rank, struct victim *v)
         v->slab = (uint32_t)slab;
         v->seal_tick = counts[slab].seal_tick;
         v->word = kv_word(KV_SLAB_CLEANING, kv->rank, kv_word_gen(words[slab]));
-        if (word_swap(kv, rank, v->slab, words[slab], v->word)) {
+        if (mci_kv_slab_swap(kv, rank, v->slab, words[slab], v->word)) {
             if (!mci_kv_slab_is_pinned(kv, rank, v->slab)) {
                 err = MCOMM_SUCCESS;
                 break;
             }
-            (void)word_swap(kv, rank, v->slab, v->word, words[slab]);
+            (void)mci_kv_slab_swap(kv, rank, v->slab, v->word, words[slab]);
         }
         words[slab] = kv_word(KV_SLAB_OPEN, 0, 0);
     }
@@ -112,12 +103,12 @@ static mcomm_err_t victim_take(struct mci_kv *kv, int rank, struct victim *v)
 }
 
 /* ---- eviction ---- */
-mcomm_err_t mci_kv_evict(struct mci_kv *kv, const struct kv_spot *spot)
+mcomm_err_t mci_kv_evict(struct mci_kv *kv, struct mci_hash128 hash, const struct kv_spot *spot)
 {
     struct kv_head *head = (void *)kv->parts[kv->rank].area[KV_META];
     struct kv_object obj;
     bool is_lost;
-    mcomm_err_t err = mci_kv_object_at(kv, spot, &obj, &is_lost);
+    mcomm_err_t err = mci_kv_object_at(kv, hash, spot, &obj, &is_lost);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -159,30 +150,32 @@ static bool is_to_keep(const struct victim *v, const struct kv_spot *spot)
     return !v->is_evict_all && (v->is_sparse || spot->access > v->seal_tick);
 }
 
-/* The head record at `at` of the victim; src: its bytes. */
-static void head_clean(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
-                       const char *src, uint64_t at)
+/*
+ * The head record at `at` of the victim; src: its bytes. SUCCESS: it is nobody's value any more;
+ * TRY_AGAIN: look again.
+ */
+static mcomm_err_t head_clean(struct mci_kv *kv, int rank, struct victim *v,
+                              const struct kv_rec *old, const char *src, uint64_t at)
 {
     struct kv_object before = object_at(old, rank, v->slab, at), after;
     struct mci_hash128 hash = {old->lo, old->hi};
     struct kv_room room;
     struct kv_spot spot;
     struct kv_rec rec;
-    bool is_moved;
+    mcomm_err_t err = mci_kv_dir_find(kv, hash, &spot);
 
-    if (mci_kv_dir_find(kv, hash, &spot) != MCOMM_SUCCESS ||
-        kv_loc_place(spot.loc) != kv_place(rank, at))
-        return;
-    if (!is_to_keep(v, &spot) || !record_move(kv, rank, v, old, src, &rec, &room)) {
-        (void)mci_kv_evict(kv, &spot);
-        return;
-    }
+    if (err != MCOMM_SUCCESS)
+        return err == MCOMM_ERR_NOT_FOUND ? MCOMM_SUCCESS : err;
+    if (spot.loc != kv_loc_value(kv_place(rank, at), old->gen))
+        return MCOMM_SUCCESS;
+    if (!is_to_keep(v, &spot) || !record_move(kv, rank, v, old, src, &rec, &room))
+        return mci_kv_evict(kv, hash, &spot);
     after = object_at(&rec, rank, room.slab, room.at);
     mci_kv_object_count(kv, &after, 1);
-    is_moved = mci_kv_dir_swap(kv, &spot, kv_loc_value(kv_place(rank, room.at), rec.gen),
-                               rec.nbytes) == MCOMM_SUCCESS;
-    mci_kv_object_count(kv, is_moved ? &before : &after, -1);
+    err = mci_kv_dir_swap(kv, &spot, kv_loc_value(kv_place(rank, room.at), rec.gen), rec.nbytes);
+    mci_kv_object_count(kv, err == MCOMM_SUCCESS ? &before : &after, -1);
     mci_kv_room_done(kv, &room);
+    return err;
 }
 
 /* An object's head again, with extent i elsewhere. Heads are never changed in place. */
@@ -238,62 +231,86 @@ static bool extent_move(struct mci_kv *kv, int rank, struct victim *v, const str
     return is_moved;
 }
 
-static void extent_clean(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
-                         const char *src, uint64_t at)
+/* As head_clean(), for an extent: it is somebody's if the key's object lists it. */
+static mcomm_err_t extent_clean(struct mci_kv *kv, int rank, struct victim *v,
+                                const struct kv_rec *old, const char *src, uint64_t at)
 {
     struct mci_hash128 hash = {old->lo, old->hi};
     struct kv_object owner;
     struct kv_spot spot;
+    bool is_lost;
+    mcomm_err_t err = mci_kv_dir_find(kv, hash, &spot);
 
-    if (mci_kv_dir_find(kv, hash, &spot) != MCOMM_SUCCESS ||
-        mci_kv_object_read(kv, spot.loc, &owner) != MCOMM_SUCCESS ||
-        mci_kv_object_extents(kv, &owner) != MCOMM_SUCCESS)
-        return;
+    if (err != MCOMM_SUCCESS)
+        return err == MCOMM_ERR_NOT_FOUND ? MCOMM_SUCCESS : err;
+    err = mci_kv_object_at(kv, hash, &spot, &owner, &is_lost);
+    if (err != MCOMM_SUCCESS || is_lost)
+        return err;
     for (uint32_t i = 0; owner.extents != NULL && i < owner.rec.extent_count; i++) {
         if (owner.extents[i].place != kv_place(rank, at) || owner.extents[i].gen != old->gen)
             continue;
         if (!is_to_keep(v, &spot) ||
             !extent_move(kv, rank, v, old, src, &spot, &owner, &owner.extents[i]))
-            (void)mci_kv_evict(kv, &spot);
+            err = mci_kv_evict(kv, hash, &spot);
         break;
     }
     mci_kv_object_free(&owner);
+    return err;
+}
+
+static mcomm_err_t record_clean(struct mci_kv *kv, int rank, struct victim *v,
+                                const struct kv_rec *rec, const char *src, uint64_t at)
+{
+    struct kv_waiter race;
+    mcomm_err_t err;
+
+    mci_kv_wait_begin(&race, KV_PATIENCE_MS);
+    do
+        err = rec->kind == KV_EXTENT ? extent_clean(kv, rank, v, rec, src, at)
+                                     : head_clean(kv, rank, v, rec, src, at);
+    while (
+        (err == MCOMM_ERR_TRY_AGAIN || (err == MCOMM_ERR_PROC_FAILED && !kv_is_dead(kv, rank))) &&
+        mci_kv_wait_step(&race) == MCOMM_SUCCESS);
+    return err;
 }
 
 /* ---- a slab ---- */
+/* What lives leaves or moves. On an error something may still live there. bytes: of the slab */
+static mcomm_err_t records_clean(struct mci_kv *kv, int rank, struct victim *v, const char *bytes)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    uint64_t start = (uint64_t)v->slab << part->slab_shift;
+    mcomm_err_t err = MCOMM_SUCCESS;
+    struct kv_rec rec;
+
+    for (uint64_t pos = 0; pos + sizeof(rec) <= part->slab_nbytes && err == MCOMM_SUCCESS;
+         pos += rec.nbytes) {
+        mci_kv_copy_racy(&rec, bytes + pos, sizeof(rec));
+        if (rec.gen != kv_word_gen(v->word) || !mci_kv_rec_is_valid(&rec, part->slab_nbytes - pos))
+            break;
+        err = record_clean(kv, rank, v, &rec, bytes + pos, start + pos);
+    }
+    return err;
+}
+
 static mcomm_err_t slab_clean(struct mci_kv *kv, int rank, struct victim *v)
 {
     const struct kv_part *part = &kv->parts[rank];
-    uint64_t start = (uint64_t)v->slab << part->slab_shift, gen = kv_word_gen(v->word);
-    const char *base = part->area[KV_DATA];
-    char *copy = NULL;
-    struct kv_rec rec;
+    uint64_t start = (uint64_t)v->slab << part->slab_shift;
+    char *copy;
+    mcomm_err_t err;
 
-    if (base == NULL) {
-        mcomm_err_t err;
-
-        copy = mci_mem_alloc(part->slab_nbytes);
-        if (copy == NULL)
-            return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a slab of %llu bytes",
-                               (unsigned long long)part->slab_nbytes);
-        err = mci_kv_read(kv, rank, KV_DATA, start, copy, part->slab_nbytes);
-        if (err != MCOMM_SUCCESS) {
-            mci_mem_free(copy);
-            return err;
-        }
-    }
-    base = copy != NULL ? copy : base + start;
-    for (uint64_t pos = 0; pos + sizeof(rec) <= part->slab_nbytes; pos += rec.nbytes) {
-        mci_kv_copy_racy(&rec, base + pos, sizeof(rec));
-        if (rec.gen != gen || !mci_kv_rec_is_valid(&rec, part->slab_nbytes - pos))
-            break;
-        if (rec.kind == KV_EXTENT)
-            extent_clean(kv, rank, v, &rec, base + pos, start + pos);
-        else
-            head_clean(kv, rank, v, &rec, base + pos, start + pos);
-    }
+    if (part->area[KV_DATA] != NULL)
+        return records_clean(kv, rank, v, part->area[KV_DATA] + start);
+    copy = mci_mem_alloc(part->slab_nbytes);
+    if (copy == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a slab of %llu bytes",
+                           (unsigned long long)part->slab_nbytes);
+    err = mci_kv_read(kv, rank, KV_DATA, start, copy, part->slab_nbytes);
+    if (err == MCOMM_SUCCESS)
+        err = records_clean(kv, rank, v, copy);
     mci_mem_free(copy);
-    return MCOMM_SUCCESS;
+    return err;
 }
 
 /* Nothing in the slab lives: what is still counted went with the directory of a rank that died. */
@@ -312,9 +329,9 @@ static mcomm_err_t victim_clean(struct mci_kv *kv, int rank, struct victim *v)
 
     if (err == MCOMM_SUCCESS && atomic_load_explicit(&kv->has_dead, memory_order_relaxed))
         counts_clear(kv, rank, v->slab);
-    (void)word_swap(kv, rank, v->slab, v->word,
-                    err == MCOMM_SUCCESS ? kv_word(KV_SLAB_FREE, 0, gen + 1)
-                                         : kv_word(KV_SLAB_SEALED, 0, gen));
+    (void)mci_kv_slab_swap(kv, rank, v->slab, v->word,
+                           err == MCOMM_SUCCESS ? kv_word(KV_SLAB_FREE, 0, gen + 1)
+                                                : kv_word(KV_SLAB_SEALED, 0, gen));
     return err;
 }
 
@@ -358,7 +375,8 @@ mcomm_err_t mci_kv_clean(struct mci_kv *kv, int rank, uint64_t need, bool is_urg
                    : err;
     err = mci_kv_slab_open(kv, rank, 0);
     if (err != MCOMM_SUCCESS) { /* somebody took the reserve */
-        (void)word_swap(kv, rank, v.slab, v.word, kv_word(KV_SLAB_SEALED, 0, kv_word_gen(v.word)));
+        (void)mci_kv_slab_swap(kv, rank, v.slab, v.word,
+                               kv_word(KV_SLAB_SEALED, 0, kv_word_gen(v.word)));
         return err;
     }
     v.budget = part->slab_nbytes / 4 * 3; /* else a hot slab would cost more than it gives */

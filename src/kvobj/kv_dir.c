@@ -79,15 +79,14 @@ static bool bucket_find(struct kv_bucket *bk, struct mci_hash128 hash, struct kv
     return false;
 }
 
-static bool is_claimable(const struct mci_kv *kv, uint64_t loc)
+static bool is_claimable(struct mci_kv *kv, uint64_t loc)
 {
     uint64_t place = loc & KV_PLACE_MASK;
 
-    return place == 0 ||
-           (place == 1 && kv_loc_rank(loc) < kv->size && kv_is_dead(kv, kv_loc_rank(loc)));
+    return place == 0 || (place == 1 && kv_is_void(kv, kv_loc_rank(loc)));
 }
 
-static void bucket_find_free(const struct mci_kv *kv, struct kv_bucket *bk, uint64_t bucket,
+static void bucket_find_free(struct mci_kv *kv, struct kv_bucket *bk, uint64_t bucket,
                              struct kv_spot *free)
 {
     for (unsigned i = 0; i < KV_SLOTS; i++) {
@@ -154,6 +153,24 @@ mcomm_err_t mci_kv_dir_reload(struct mci_kv *kv, const struct kv_spot *spot, uin
                        FIELD_AT(&kv->parts[spot->home], spot->bucket, loc, spot->slot), loc_p);
 }
 
+mcomm_err_t mci_kv_dir_confirm(struct mci_kv *kv, struct mci_hash128 hash,
+                               const struct kv_spot *spot)
+{
+    const struct kv_part *part = &kv->parts[spot->home];
+    uint64_t ats[3] = {FIELD_AT(part, spot->bucket, lo, spot->slot),
+                       FIELD_AT(part, spot->bucket, hi, spot->slot),
+                       FIELD_AT(part, spot->bucket, loc, spot->slot)};
+    uint64_t words[3];
+    mcomm_err_t err = mci_kv_load_words(kv, spot->home, ats, words, 3);
+
+    if (err == MCOMM_ERR_PROC_FAILED)
+        return MCOMM_ERR_TRY_AGAIN;
+    if (err == MCOMM_SUCCESS &&
+        (words[0] != hash.lo || words[1] != hash.hi || words[2] != spot->loc))
+        return MCOMM_ERR_TRY_AGAIN;
+    return err;
+}
+
 mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t loc,
                             uint64_t hint)
 {
@@ -201,9 +218,11 @@ static mcomm_err_t bucket_lock(struct mci_kv *kv, int home, uint64_t bucket, str
         if (err != MCOMM_SUCCESS || seen == expect)
             return err;
         expect =
-            seen != 0 && seen <= (uint64_t)kv->size && kv_is_dead(kv, (int)seen - 1) ? seen : 0;
+            seen != 0 && seen <= (uint64_t)kv->size && kv_is_void(kv, (int)seen - 1) ? seen : 0;
         if (expect != 0)
             continue;
+        if (!w->is_hurried)
+            mci_kv_settle(kv);
         if (kv_is_dead(kv, home)) /* mapped, but an unlock from another node will never arrive */
             return MCOMM_ERR_PROC_FAILED;
         if (mci_kv_wait_step(w) != MCOMM_SUCCESS)
@@ -242,11 +261,20 @@ static mcomm_err_t bucket_claim(struct mci_kv *kv, struct kv_spot *spot)
     return err;
 }
 
+static bool is_spot_pinned(struct mci_kv *kv, const struct kv_spot *spot)
+{
+    int rank = kv_loc_rank(spot->loc);
+
+    return !kv_is_dead(kv, rank) &&
+           mci_kv_slab_is_pinned(kv, rank, kv_slab_of(&kv->parts[rank], kv_loc_offset(spot->loc)));
+}
+
 /* All entries are taken: the one that was read longest ago leaves. */
 static mcomm_err_t bucket_make_room(struct mci_kv *kv, int home, uint64_t first)
 {
     const struct kv_part *part = &kv->parts[home];
     struct kv_spot best = {.home = home}, spot;
+    struct mci_hash128 hash = {0, 0};
     struct kv_bucket buf, *bk;
     bool has_best = false;
 
@@ -262,16 +290,15 @@ static mcomm_err_t bucket_make_room(struct mci_kv *kv, int home, uint64_t first)
             spot.access = atomic_load_explicit(&bk->access[i], memory_order_relaxed);
             if (!kv_loc_is_value(spot.loc) || (has_best && spot.access >= best.access))
                 continue;
-            if (!kv_is_dead(kv, kv_loc_rank(spot.loc)) &&
-                mci_kv_slab_is_pinned(
-                    kv, kv_loc_rank(spot.loc),
-                    kv_slab_of(&kv->parts[kv_loc_rank(spot.loc)], kv_loc_offset(spot.loc))))
+            if (is_spot_pinned(kv, &spot))
                 continue;
             best = spot;
+            hash.lo = atomic_load_explicit(&bk->lo[i], memory_order_acquire);
+            hash.hi = atomic_load_explicit(&bk->hi[i], memory_order_acquire);
             has_best = true;
         }
     }
-    return has_best ? mci_kv_evict(kv, &best) : MCOMM_ERR_TRY_AGAIN;
+    return has_best ? mci_kv_evict(kv, hash, &best) : MCOMM_ERR_TRY_AGAIN;
 }
 
 static mcomm_err_t claim_near(struct mci_kv *kv, int home, uint64_t first, struct kv_spot *spot)
@@ -291,7 +318,32 @@ static mcomm_err_t claim_near(struct mci_kv *kv, int home, uint64_t first, struc
         err = mci_kv_load(kv, home, reach_at, &reach);
         if (err == MCOMM_SUCCESS && reach < d)
             err = mci_kv_store(kv, home, reach_at, d);
+        if (err != MCOMM_SUCCESS)
+            (void)mci_kv_dir_swap(kv, spot, 0, 0);
         return err;
+    }
+    return err;
+}
+
+/* spot: a free entry that was seen, or slot KV_SLOTS; becomes the claimed one */
+static mcomm_err_t claim(struct mci_kv *kv, int home, uint64_t first, struct kv_spot *spot,
+                         struct kv_waiter *w)
+{
+    mcomm_err_t err = spot->slot < KV_SLOTS ? spot_claim(kv, spot) : MCOMM_ERR_TRY_AGAIN;
+
+    while (err == MCOMM_ERR_TRY_AGAIN &&
+           (err = claim_near(kv, home, first, spot)) == MCOMM_ERR_NOT_FOUND) {
+        if (w->is_hurried)
+            return MCOMM_ERR_NO_SPACE;
+        err = bucket_make_room(kv, home, first);
+        if (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(w) != MCOMM_SUCCESS)
+            return mci_err_set(MCOMM_ERR_NO_SPACE,
+                               "the directory of rank %d is full of objects in use; open the store "
+                               "with a larger max_objects",
+                               home);
+        if (err != MCOMM_SUCCESS && err != MCOMM_ERR_TRY_AGAIN)
+            return err;
+        err = MCOMM_ERR_TRY_AGAIN;
     }
     return err;
 }
@@ -310,21 +362,7 @@ static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
     err = find_at(kv, home, hash, &found, &spot);
     if (err != MCOMM_ERR_NOT_FOUND)
         return err == MCOMM_SUCCESS ? MCOMM_ERR_EXISTS : err;
-    err = spot.slot < KV_SLOTS ? spot_claim(kv, &spot) : MCOMM_ERR_TRY_AGAIN;
-    while (err == MCOMM_ERR_TRY_AGAIN &&
-           (err = claim_near(kv, home, first, &spot)) == MCOMM_ERR_NOT_FOUND) {
-        if (w->is_hurried)
-            return MCOMM_ERR_NO_SPACE;
-        err = bucket_make_room(kv, home, first);
-        if (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(w) != MCOMM_SUCCESS)
-            return mci_err_set(MCOMM_ERR_NO_SPACE,
-                               "the directory of rank %d is full of objects in use; open the store "
-                               "with a larger max_objects",
-                               home);
-        if (err != MCOMM_SUCCESS && err != MCOMM_ERR_TRY_AGAIN)
-            return err;
-        err = MCOMM_ERR_TRY_AGAIN;
-    }
+    err = claim(kv, home, first, &spot, w);
     if (err != MCOMM_SUCCESS)
         return err;
     stores[0] = (struct kv_word_store){FIELD_AT(part, spot.bucket, lo, spot.slot), hash.lo};
@@ -334,7 +372,11 @@ static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
     err = mci_kv_store_words(kv, home, stores, 4);
     spot.access = 0;
     spot.hint = hint;
-    return err == MCOMM_SUCCESS ? mci_kv_dir_swap(kv, &spot, loc, hint) : err;
+    if (err == MCOMM_SUCCESS)
+        err = mci_kv_dir_swap(kv, &spot, loc, hint);
+    if (err != MCOMM_SUCCESS)
+        (void)mci_kv_dir_swap(kv, &spot, 0, 0);
+    return err;
 }
 
 mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t loc,

@@ -86,10 +86,9 @@ static mcomm_err_t piece_read(struct mci_kv *kv, int rank, uint64_t at, void *bu
     if (at > part->data_nbytes || nbytes > part->data_nbytes - at)
         return MCOMM_ERR_TRY_AGAIN;
     err = mci_kv_read(kv, rank, KV_DATA, at, buf, nbytes);
-    if (KV_UNLIKELY(err != MCOMM_SUCCESS))
-        return err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_NOT_FOUND : err;
-    return KV_LIKELY(mci_kv_slab_is_gen(kv, rank, kv_slab_of(part, at), gen)) ? MCOMM_SUCCESS
-                                                                              : MCOMM_ERR_TRY_AGAIN;
+    if (KV_LIKELY(err == MCOMM_SUCCESS))
+        err = mci_kv_slab_check(kv, rank, kv_slab_of(part, at), gen);
+    return KV_UNLIKELY(err == MCOMM_ERR_PROC_FAILED) ? MCOMM_ERR_NOT_FOUND : err;
 }
 
 static mcomm_err_t spread_read(struct mci_kv *kv, struct kv_object *obj, char *buf)
@@ -111,7 +110,7 @@ static mcomm_err_t spread_read(struct mci_kv *kv, struct kv_object *obj, char *b
         done += e->nbytes;
     }
     mci_kv_object_free(obj);
-    return err;
+    return err == MCOMM_SUCCESS && done != obj->rec.value_nbytes ? MCOMM_ERR_TRY_AGAIN : err;
 }
 
 mcomm_err_t mci_kv_value_read(struct mci_kv *kv, struct kv_object *obj, void *buf)

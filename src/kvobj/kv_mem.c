@@ -5,6 +5,9 @@
  * the remote table elsewhere. All calls here return when the effect is there. A remote operation
  * that ends with PROC_FAILED marks the rank dead in this store, so that the caller's next try goes
  * elsewhere.
+ *
+ * A word that is not reached for want of memory is tried again for a while: a slab, a lock
+ * or an entry that nobody gives back would be in everybody's way.
  */
 #include "config.h"
 
@@ -23,6 +26,12 @@ static inline _Atomic uint64_t *word_of(const struct mci_kv *kv, int rank, uint6
     return base != NULL ? (_Atomic uint64_t *)(void *)(base + at) : NULL;
 }
 
+#define AGAIN_MS 1000
+static bool is_again(mcomm_err_t err, struct kv_waiter *w)
+{
+    return KV_UNLIKELY(err == MCOMM_ERR_NO_MEM) && mci_kv_wait_step(w) == MCOMM_SUCCESS;
+}
+
 static mcomm_err_t remote_end(struct mci_kv *kv, int rank, mcomm_err_t err)
 {
     if (KV_UNLIKELY(err == MCOMM_ERR_PROC_FAILED))
@@ -33,32 +42,46 @@ static mcomm_err_t remote_end(struct mci_kv *kv, int rank, mcomm_err_t err)
 mcomm_err_t mci_kv_load(struct mci_kv *kv, int rank, uint64_t at, uint64_t *value_p)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
+    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    mcomm_err_t err;
 
-    if (KV_UNLIKELY(word == NULL))
-        return mci_kv_read(kv, rank, KV_META, at, value_p, sizeof(*value_p));
-    *value_p = atomic_load_explicit(word, memory_order_acquire);
-    return MCOMM_SUCCESS;
+    if (KV_LIKELY(word != NULL)) {
+        *value_p = atomic_load_explicit(word, memory_order_acquire);
+        return MCOMM_SUCCESS;
+    }
+    do
+        err = mci_kv_read(kv, rank, KV_META, at, value_p, sizeof(*value_p));
+    while (is_again(err, &w));
+    return err;
 }
 
 mcomm_err_t mci_kv_store(struct mci_kv *kv, int rank, uint64_t at, uint64_t value)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
+    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    mcomm_err_t err;
 
-    if (KV_UNLIKELY(word == NULL))
-        return mci_kv_write(kv, rank, KV_META, at, &value, sizeof(value));
-    atomic_store_explicit(word, value, memory_order_release);
-    return MCOMM_SUCCESS;
+    if (KV_LIKELY(word != NULL)) {
+        atomic_store_explicit(word, value, memory_order_release);
+        return MCOMM_SUCCESS;
+    }
+    do
+        err = mci_kv_write(kv, rank, KV_META, at, &value, sizeof(value));
+    while (is_again(err, &w));
+    return err;
 }
 
 void mci_kv_clear(struct mci_kv *kv, int rank, uint64_t at)
 {
     static const uint64_t zero; /* borrowed until some later flush: for ever is long enough */
     _Atomic uint64_t *word = word_of(kv, rank, at);
+    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
 
     if (KV_LIKELY(word != NULL))
         atomic_store_explicit(word, 0, memory_order_release);
     else
-        (void)kv->remote->put(kv, rank, KV_META, at, &zero, sizeof(zero));
+        while (is_again(kv->remote->put(kv, rank, KV_META, at, &zero, sizeof(zero)), &w))
+            ;
 }
 
 mcomm_err_t mci_kv_store_words(struct mci_kv *kv, int rank, const struct kv_word_store *stores,
@@ -100,18 +123,25 @@ mcomm_err_t mci_kv_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect
                        uint64_t *seen_p)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
+    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    mcomm_err_t err;
 
-    if (KV_UNLIKELY(word == NULL))
-        return remote_end(kv, rank, kv->remote->cas(kv, rank, at, expect, want, seen_p));
-    *seen_p = expect;
-    atomic_compare_exchange_strong(word, seen_p, want);
-    return MCOMM_SUCCESS;
+    if (KV_LIKELY(word != NULL)) {
+        *seen_p = expect;
+        atomic_compare_exchange_strong(word, seen_p, want);
+        return MCOMM_SUCCESS;
+    }
+    do
+        err = kv->remote->cas(kv, rank, at, expect, want, seen_p);
+    while (is_again(err, &w));
+    return remote_end(kv, rank, err);
 }
 
 mcomm_err_t mci_kv_add(struct mci_kv *kv, int rank, uint64_t at, const uint64_t *deltas,
                        size_t count)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
+    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
     mcomm_err_t err;
 
     if (KV_LIKELY(word != NULL)) {
@@ -120,7 +150,9 @@ mcomm_err_t mci_kv_add(struct mci_kv *kv, int rank, uint64_t at, const uint64_t 
                 atomic_fetch_add_explicit(word + i, deltas[i], memory_order_relaxed);
         return MCOMM_SUCCESS;
     }
-    err = kv->remote->add(kv, rank, at, deltas, count);
+    do
+        err = kv->remote->add(kv, rank, at, deltas, count);
+    while (is_again(err, &w));
     if (err == MCOMM_SUCCESS)
         err = kv->remote->flush(kv, rank, KV_META);
     return remote_end(kv, rank, err);
@@ -130,11 +162,17 @@ mcomm_err_t mci_kv_fetch_add(struct mci_kv *kv, int rank, uint64_t at, uint64_t 
                              uint64_t *old_p)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
+    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    mcomm_err_t err;
 
-    if (KV_UNLIKELY(word == NULL))
-        return remote_end(kv, rank, kv->remote->fetch_add(kv, rank, at, delta, old_p));
-    *old_p = atomic_fetch_add(word, delta);
-    return MCOMM_SUCCESS;
+    if (KV_LIKELY(word != NULL)) {
+        *old_p = atomic_fetch_add(word, delta);
+        return MCOMM_SUCCESS;
+    }
+    do
+        err = kv->remote->fetch_add(kv, rank, at, delta, old_p);
+    while (is_again(err, &w));
+    return remote_end(kv, rank, err);
 }
 
 mcomm_err_t mci_kv_read(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at, void *buf,

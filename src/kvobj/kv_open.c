@@ -13,6 +13,7 @@
 #include "kvobj/kv_far.h"
 #include "kvobj/kvobj.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static struct mci_list stores = {&stores, &stores}; /* lock: engine */
@@ -73,16 +74,29 @@ const struct mci_core_module mci_kv_module = {
 };
 
 /* ---- opening ---- */
+/*
+ * Opening goes on at all ranks or at none: the error of any rank, the first of them, is all ranks'.
+ * Its text is told where it happened.
+ */
+static mcomm_err_t agree(struct mci_comm *comm, mcomm_comm_t handle, mcomm_err_t own)
+{
+    int64_t mine = own == MCOMM_SUCCESS ? 0 : (int64_t)(KV_RANK_MAX - comm->rank) << 32 | own;
+    int64_t worst = 0;
+    int rank;
+    mcomm_err_t err = mcomm_allreduce(&mine, &worst, 1, MCOMM_INT64, MCOMM_MAX, handle);
+
+    if (own != MCOMM_SUCCESS || err != MCOMM_SUCCESS || worst == 0)
+        return own != MCOMM_SUCCESS ? own : err;
+    err = (mcomm_err_t)(worst & 0xffffffff);
+    rank = KV_RANK_MAX - (int)(worst >> 32);
+    return mci_err_set(err, "rank %d could not open the store: %s", rank, mcomm_err_text(err));
+}
+
 static mcomm_err_t facts_check(const struct kv_facts *facts, int own, int size, const char *name)
 {
     uint64_t capacity = 0;
 
-    if (facts[own].err != 0) /* its text is set */
-        return (mcomm_err_t)facts[own].err;
     for (int rank = 0; rank < size; rank++) {
-        if (facts[rank].err != 0)
-            return mci_err_set((mcomm_err_t)facts[rank].err, "rank %d could not open the store",
-                               rank);
         if (facts[rank].hash != facts[own].hash)
             return mci_err_set(MCOMM_ERR_MISMATCH,
                                "rank %d hashes keys otherwise than this rank: builds with and "
@@ -132,20 +146,15 @@ static void store_enlist(struct mci_kv *kv)
     mci_engine_unlock();
 }
 
-static mcomm_err_t facts_exchange(struct mci_comm *comm, mcomm_comm_t handle, mcomm_err_t own_err,
+static mcomm_err_t facts_exchange(struct mci_comm *comm, mcomm_comm_t handle,
                                   const mcomm_kv_attr_t *attr, struct kv_facts *facts)
 {
     struct kv_facts mine = {.capacity = attr->capacity,
                             .max_objects = attr->max_objects,
                             .node = (uint64_t)comm->node_of[comm->rank],
-                            .err = (uint64_t)own_err,
                             .hash = mci_hash128("key", 3, 0).hi};
-    mcomm_err_t err;
+    mcomm_err_t err = mcomm_allgather(&mine, facts, sizeof(mine), MCOMM_BYTE, handle);
 
-    if (comm->size > KV_RANK_MAX)
-        return mci_err_set(MCOMM_ERR_LIMIT, "%d ranks: a store has at most %d", comm->size,
-                           KV_RANK_MAX);
-    err = mcomm_allgather(&mine, facts, sizeof(mine), MCOMM_BYTE, handle);
     if (err != MCOMM_SUCCESS)
         return err;
     return facts_check(facts, comm->rank, comm->size, mci_comm_text(comm));
@@ -171,7 +180,39 @@ static mcomm_err_t attach(struct mci_kv *kv)
     if (err != MCOMM_SUCCESS)
         return err;
     store_enlist(kv);
-    err = mcomm_barrier(kv->comm);
+    kv->is_attached = true;
+    kv->handle = mci_handle_new(MCI_HANDLE_KV, kv);
+    if (kv->handle == NULL)
+        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a handle");
+    return agree(kv->core_comm, kv->comm, err);
+}
+
+/* facts: room for all, or NULL: no memory. Owns comm on success. */
+static mcomm_err_t store_make(struct mci_comm *core_comm, mcomm_comm_t comm, mcomm_err_t own_err,
+                              const mcomm_kv_attr_t *attr, struct kv_facts *facts,
+                              struct mci_kv **kv_p)
+{
+    struct mci_kv *kv;
+    mcomm_err_t err = own_err;
+
+    if (core_comm->size > KV_RANK_MAX) /* at all of them */
+        return mci_err_set(MCOMM_ERR_LIMIT, "%d ranks: a store has at most %d", core_comm->size,
+                           KV_RANK_MAX);
+    if (err == MCOMM_SUCCESS && facts == NULL)
+        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the facts of %d ranks", core_comm->size);
+    err = agree(core_comm, comm, err);
+    if (err == MCOMM_SUCCESS)
+        err = facts_exchange(core_comm, comm, attr, facts);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    kv = mci_kv_new(core_comm->rank, core_comm->size, facts);
+    if (kv == NULL)
+        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a store of %d ranks", core_comm->size);
+    err = agree(core_comm, comm, err);
+    if (err != MCOMM_SUCCESS && kv != NULL)
+        mci_kv_delete(kv);
+    else
+        *kv_p = kv;
     return err;
 }
 
@@ -187,43 +228,41 @@ mcomm_err_t mci_kv_open(mcomm_comm_t comm, mcomm_err_t own_err, const mcomm_kv_a
     if (err != MCOMM_SUCCESS)
         return err;
     err = mci_comm_lookup("comm", dup, &core_comm);
-    if (err != MCOMM_SUCCESS)
-        goto free_comm;
-    facts = mci_mem_zalloc(sizeof(*facts) * (size_t)core_comm->size);
-    if (facts == NULL) {
-        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the facts of %d ranks", core_comm->size);
-        goto free_comm;
+    if (err == MCOMM_SUCCESS) {
+        facts = mci_mem_zalloc(sizeof(*facts) * (size_t)core_comm->size);
+        err = store_make(core_comm, dup, own_err, attr, facts, &kv);
+        mci_mem_free(facts);
     }
-    err = facts_exchange(core_comm, dup, own_err, attr, facts);
-    if (err != MCOMM_SUCCESS)
-        goto free_facts;
-    kv = mci_kv_new(core_comm->rank, core_comm->size, facts);
-    if (kv == NULL) {
-        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a store of %d ranks", core_comm->size);
-        goto free_facts;
+    if (err != MCOMM_SUCCESS) {
+        (void)mcomm_comm_free(&dup);
+        return err;
     }
     kv->comm = dup;
     kv->core_comm = core_comm;
     kv->remote = &mci_kv_rma_ops;
     kv->put_timeout_ms = put_timeout(attr);
     err = attach(kv);
-    if (err == MCOMM_SUCCESS) {
-        kv->handle = mci_handle_new(MCI_HANDLE_KV, kv);
-        if (kv->handle == NULL)
-            err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a handle");
-    }
-    mci_mem_free(facts);
     if (err == MCOMM_SUCCESS)
         *kv_p = kv;
     else
         mci_kv_close(kv);
     return err;
+}
 
-free_facts:
-    mci_mem_free(facts);
-free_comm:
-    (void)mcomm_comm_free(&dup);
-    return err;
+/* A member died, so there is no barrier: what the others still use stays until they close, too. */
+static void others_wait(struct mci_kv *kv)
+{
+    for (int rank = 0; rank < kv->size; rank++) {
+        uint64_t is_closing = 0;
+        struct kv_waiter w;
+
+        mci_kv_wait_begin(&w, MCOMM_FOREVER);
+        while (!kv_is_dead(kv, rank) &&
+               mci_kv_load(kv, rank, offsetof(struct kv_head, is_closing), &is_closing) ==
+                   MCOMM_SUCCESS &&
+               !is_closing)
+            (void)mci_kv_wait_step(&w);
+    }
 }
 
 /* Collective; members that died are not waited for. */
@@ -233,9 +272,13 @@ void mci_kv_close(struct mci_kv *kv)
 
     if (kv->handle != NULL)
         mci_handle_free(MCI_HANDLE_KV, kv->handle);
+    if (kv->is_attached)
+        (void)mci_kv_store(kv, kv->rank, offsetof(struct kv_head, is_closing), 1);
     err = mcomm_barrier(kv->comm);
     if (err != MCOMM_SUCCESS)
         mci_log_debug("closing a store: %s", mcomm_err_text(err));
+    if (err != MCOMM_SUCCESS && kv->is_attached)
+        others_wait(kv);
     mci_engine_lock();
     mci_list_remove(&kv->link);
     mci_engine_unlock();

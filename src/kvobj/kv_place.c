@@ -72,10 +72,12 @@ static void part_set_slabs(struct kv_part *part, int size)
     part->data_nbytes = part->slab_count * part->slab_nbytes;
 }
 
-static void part_set_meta(struct kv_part *part, uint32_t slab_total, uint64_t entries)
+static void part_set_meta(struct kv_part *part, int size, uint32_t slab_total, uint64_t entries)
 {
     uint64_t at = sizeof(struct kv_head);
 
+    part->fences_at = at;
+    at = kv_round(at + ((uint64_t)size + 63) / 64 * 8);
     part->words_at = at;
     at = kv_round(at + 8 * (uint64_t)part->slab_count);
     part->counts_at = at;
@@ -92,11 +94,13 @@ static void part_set_meta(struct kv_part *part, uint32_t slab_total, uint64_t en
 }
 
 /* Entries are dealt to the ranks as the slices are, with one in eight to spare. */
-static void parts_set(struct mci_kv *kv, const struct kv_facts *facts)
+static bool parts_set(struct mci_kv *kv, const struct kv_facts *facts)
 {
     uint64_t max_objects = 0, capacity = 0;
     uint32_t *slices = mci_mem_zalloc(sizeof(*slices) * (size_t)kv->size);
 
+    if (slices == NULL)
+        return false;
     for (int rank = 0; rank < kv->size; rank++) {
         struct kv_part *part = &kv->parts[rank];
 
@@ -115,15 +119,15 @@ static void parts_set(struct mci_kv *kv, const struct kv_facts *facts)
         uint16_t home = slice_home(kv, slice);
 
         atomic_init(&kv->homes[slice], home);
-        if (home != KV_NO_HOME && slices != NULL)
+        if (home != KV_NO_HOME)
             slices[home]++;
     }
     for (int rank = 0; rank < kv->size; rank++)
-        part_set_meta(&kv->parts[rank], kv->slab_total,
-                      (max_objects + max_objects / 8 + KV_SLOTS) *
-                              (slices != NULL ? slices[rank] : KV_SLICES) / KV_SLICES +
+        part_set_meta(&kv->parts[rank], kv->size, kv->slab_total,
+                      (max_objects + max_objects / 8 + KV_SLOTS) * slices[rank] / KV_SLICES +
                           KV_SLOTS);
     mci_mem_free(slices);
+    return true;
 }
 
 static void pool_measure(struct mci_kv *kv)
@@ -153,10 +157,11 @@ struct mci_kv *mci_kv_new(int rank, int size, const struct kv_facts *facts)
     if (kv->parts != NULL && kv->open != NULL) {
         for (int i = 0; i < size; i++)
             pthread_mutex_init(&kv->open[i].lock, NULL);
-        parts_set(kv, facts);
-        pool_measure(kv);
-        kv->pending = mci_mem_zalloc(sizeof(*kv->pending) * kv->slab_total);
-        kv->is_touched = mci_mem_zalloc(sizeof(*kv->is_touched) * kv->slab_total);
+        if (parts_set(kv, facts)) {
+            pool_measure(kv);
+            kv->pending = mci_mem_zalloc(sizeof(*kv->pending) * kv->slab_total);
+            kv->is_touched = mci_mem_zalloc(sizeof(*kv->is_touched) * kv->slab_total);
+        }
         if (kv->pending != NULL && kv->is_touched != NULL)
             return kv;
     }
@@ -176,11 +181,29 @@ void mci_kv_delete(struct mci_kv *kv)
     mci_mem_free(kv);
 }
 
+/* ---- deaths ---- */
+static uint64_t fence_at(const struct kv_part *part, int rank)
+{
+    return part->fences_at + 8 * ((uint64_t)rank / 64);
+}
+
+/* For all to see: what the rank has sent and did not arrive here, never will. */
+static void fence_set(struct mci_kv *kv, int rank)
+{
+    const struct kv_part *own = &kv->parts[kv->rank];
+    char *base = own->area[KV_META];
+
+    if (base != NULL)
+        atomic_fetch_or((_Atomic uint64_t *)(void *)(base + fence_at(own, rank)), UINT64_C(1)
+                                                                                      << rank % 64);
+}
+
 void mci_kv_rank_died(struct mci_kv *kv, int rank)
 {
     pthread_mutex_lock(&kv->death_lock);
     if (!atomic_exchange(&kv->parts[rank].is_dead, true)) {
         atomic_store_explicit(&kv->has_dead, true, memory_order_relaxed);
+        atomic_fetch_add(&kv->unsettled, 1);
         for (unsigned slice = 0; slice < KV_SLICES; slice++)
             if (kv->homes[slice] == rank)
                 atomic_store_explicit(&kv->homes[slice], slice_home(kv, slice),
@@ -188,4 +211,27 @@ void mci_kv_rank_died(struct mci_kv *kv, int rank)
         pool_measure(kv);
     }
     pthread_mutex_unlock(&kv->death_lock);
+    fence_set(kv, rank);
+}
+
+static bool is_cut_off(struct mci_kv *kv, int rank)
+{
+    for (int i = 0; i < kv->size; i++) {
+        const struct kv_part *part = &kv->parts[i];
+        uint64_t fences = 0;
+
+        if (part->capacity > 0 && !kv_is_dead(kv, i) &&
+            mci_kv_load(kv, i, fence_at(part, rank), &fences) != MCOMM_ERR_PROC_FAILED &&
+            (fences >> rank % 64 & 1) == 0)
+            return false;
+    }
+    return true;
+}
+
+void mci_kv_settle_dead(struct mci_kv *kv)
+{
+    for (int rank = 0; rank < kv->size; rank++)
+        if (kv_is_dead(kv, rank) && !kv_is_void(kv, rank) && is_cut_off(kv, rank) &&
+            !atomic_exchange(&kv->parts[rank].is_void, true))
+            atomic_fetch_sub(&kv->unsettled, 1);
 }

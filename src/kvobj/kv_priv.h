@@ -15,7 +15,8 @@
  *    used again. Who read a record's header, then its bytes, then finds the generation in the word
  *    unchanged, has read whole bytes of that record.
  *  - Only sealed slabs are cleaned; a slab is sealed when no record in it waits to be published.
- *  - What a dead rank held (bucket lock, claimed entry, slab, pins) is void.
+ *  - What a dead rank held (bucket lock, claimed entry, slab, pins) is void once every living rank
+ *    that stores has cut it off, so that nothing it has sent can still arrive: kv_is_void().
  */
 #ifndef MCI_KVOBJ_KV_PRIV_H
 #define MCI_KVOBJ_KV_PRIV_H
@@ -54,7 +55,6 @@
  */
 #define KV_PLACE_BITS 36u
 #define KV_PLACE_MASK ((UINT64_C(1) << KV_PLACE_BITS) - 1)
-#define KV_SPOT_MASK ((UINT64_C(1) << 48) - 1) /* rank and place */
 
 static inline uint64_t kv_place(int rank, uint64_t offset)
 {
@@ -87,10 +87,6 @@ static inline int kv_loc_rank(uint64_t loc)
 static inline uint64_t kv_loc_offset(uint64_t loc)
 {
     return ((loc & KV_PLACE_MASK) - 2) * KV_UNIT;
-}
-static inline uint64_t kv_loc_place(uint64_t loc)
-{
-    return loc & KV_SPOT_MASK;
 }
 
 /* Six cache lines: a miss reads one of them, a hit three. */
@@ -144,7 +140,8 @@ struct kv_head {           /* of META */
     _Atomic uint64_t tick; /* slabs sealed here so far, plus one */
     uint64_t spare1[7];
     _Atomic uint64_t evictions; /* by this process */
-    uint64_t spare2[7];
+    _Atomic uint64_t is_closing;
+    uint64_t spare2[6];
 };
 
 /* ---- records ---- */
@@ -196,13 +193,12 @@ struct kv_facts { /* what each rank tells at open */
     uint64_t capacity;
     uint64_t max_objects;
     uint64_t node;
-    uint64_t err;
     uint64_t hash; /* of a fixed key: all must hash alike */
 };
 
 struct kv_part {   /* of a rank */
     char *area[2]; /* mapped into this process, or NULL: by remote operations */
-    _Atomic bool is_dead;
+    _Atomic bool is_dead, is_void;
     uint64_t capacity; /* as asked; 0: no slabs, no share of the directory */
     uint64_t slab_nbytes;
     uint32_t slab_count;
@@ -210,7 +206,8 @@ struct kv_part {   /* of a rank */
     uint32_t slab_shift;
     uint64_t node;
     uint64_t bucket_count;
-    uint64_t words_at, counts_at, pins_at, dir_at; /* offsets in META */
+    uint64_t fences_at; /* offset in META: a bit for each rank that this one has cut off */
+    uint64_t words_at, counts_at, pins_at, dir_at; /* further offsets */
     uint64_t data_nbytes, meta_nbytes;
 };
 
@@ -265,6 +262,8 @@ struct mci_kv {
     _Atomic uint64_t pool_nbytes;      /* record bytes that all living ranks can hold */
     _Atomic int last_rank;             /* where a pure client appended last */
     _Atomic bool has_dead;             /* some rank */
+    bool is_attached;                  /* opened at all ranks, but perhaps for a last error */
+    _Atomic int unsettled;             /* of the dead: not yet known to be void */
     pthread_mutex_t death_lock;
     struct kv_stat stat;
 };
@@ -273,7 +272,7 @@ struct mci_kv {
 
 static inline bool kv_is_dead(const struct mci_kv *kv, int rank)
 {
-    return atomic_load_explicit(&kv->parts[rank].is_dead, memory_order_relaxed);
+    return rank >= kv->size || atomic_load_explicit(&kv->parts[rank].is_dead, memory_order_relaxed);
 }
 static inline void kv_count_up(_Atomic uint64_t *counter)
 {
@@ -300,7 +299,20 @@ static inline void kv_count_up(_Atomic uint64_t *counter)
 /* A store of size ranks seen from rank, not yet attached to memory. NULL: no memory. */
 struct mci_kv *mci_kv_new(int rank, int size, const struct kv_facts *facts);
 void mci_kv_delete(struct mci_kv *kv);
-void mci_kv_rank_died(struct mci_kv *kv, int rank); /* lock: any or none */
+/* After the rails have closed it: nothing of it arrives here any more. lock: any or none */
+void mci_kv_rank_died(struct mci_kv *kv, int rank);
+/* Asks who of the dead has been cut off by every living rank that stores. May go over a network. */
+void mci_kv_settle_dead(struct mci_kv *kv);
+static inline void mci_kv_settle(struct mci_kv *kv)
+{
+    if (KV_UNLIKELY(atomic_load_explicit(&kv->unsettled, memory_order_relaxed) > 0))
+        mci_kv_settle_dead(kv);
+}
+/* It has: what the rank held is anybody's. */
+static inline bool kv_is_void(const struct mci_kv *kv, int rank)
+{
+    return rank < kv->size && atomic_load_explicit(&kv->parts[rank].is_void, memory_order_acquire);
+}
 static inline int kv_home(const struct mci_kv *kv, struct mci_hash128 hash)
 {
     return atomic_load_explicit(&kv->homes[hash.hi % KV_SLICES], memory_order_relaxed);
@@ -373,6 +385,9 @@ mcomm_err_t mci_kv_dir_find(struct mci_kv *kv, struct mci_hash128 hash, struct k
 mcomm_err_t mci_kv_dir_find_at(struct mci_kv *kv, int home, struct mci_hash128 hash,
                                struct kv_spot *spot);
 mcomm_err_t mci_kv_dir_reload(struct mci_kv *kv, const struct kv_spot *spot, uint64_t *loc_p);
+/* Is spot still an entry of this hash, with the same loc? TRY_AGAIN: no. */
+mcomm_err_t mci_kv_dir_confirm(struct mci_kv *kv, struct mci_hash128 hash,
+                               const struct kv_spot *spot);
 /* spot->loc becomes loc, of a value, or place 0 or a claim. SUCCESS, or TRY_AGAIN: it had changed.
  */
 mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t loc,
@@ -399,11 +414,11 @@ bool mci_kv_rec_is_valid(const struct kv_rec *rec, uint64_t room);
 mcomm_err_t mci_kv_object_read(struct mci_kv *kv, uint64_t loc, struct kv_object *obj);
 mcomm_err_t mci_kv_object_extents(struct mci_kv *kv, struct kv_object *obj);
 /*
- * The object at spot with its extents. TRY_AGAIN: the entry changed; *is_lost_p: its rank is dead,
- * there is nothing to count.
+ * The object with this hash at spot, with its extents. TRY_AGAIN: the entry changed; *is_lost_p:
+ * the entry stands for nothing (any more), there is nothing to count.
  */
-mcomm_err_t mci_kv_object_at(struct mci_kv *kv, const struct kv_spot *spot, struct kv_object *obj,
-                             bool *is_lost_p);
+mcomm_err_t mci_kv_object_at(struct mci_kv *kv, struct mci_hash128 hash, const struct kv_spot *spot,
+                             struct kv_object *obj, bool *is_lost_p);
 void mci_kv_object_free(struct kv_object *obj);
 /* The counters of the slabs that hold it go up (sign 1) or down (-1). */
 void mci_kv_object_count(struct mci_kv *kv, const struct kv_object *obj, int sign);
@@ -427,11 +442,13 @@ static inline uint64_t kv_count_at(const struct kv_part *part, uint32_t slab)
 {
     return part->counts_at + sizeof(struct kv_count) * slab;
 }
-/* Has no byte of the slab been given to others since gen? */
-bool mci_kv_slab_is_gen(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen);
+/* SUCCESS: no byte of the slab has been given to others since gen; TRY_AGAIN: some have. */
+mcomm_err_t mci_kv_slab_check(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen);
 /* The words of all slabs of rank, heap. Those that the dead held open or were cleaning get sealed.
  */
 mcomm_err_t mci_kv_slab_words(struct mci_kv *kv, int rank, uint64_t **words_p);
+/* The word changes from one to the other; false: it was another, or is out of reach. */
+bool mci_kv_slab_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from, uint64_t to);
 unsigned mci_kv_slab_free_count(struct mci_kv *kv, int rank);
 /* Take a free slab if more than `leave` are free; it becomes the open one. lock: open[rank] */
 mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave);
@@ -445,7 +462,8 @@ mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64
                                struct kv_rec *rec, struct kv_room *room);
 void mci_kv_room_done(struct mci_kv *kv, const struct kv_room *room); /* published or given up */
 bool mci_kv_slab_is_pinned(struct mci_kv *kv, int rank, uint32_t slab);
-void mci_kv_slab_pin(struct mci_kv *kv, int rank, uint32_t slab, int delta); /* a pin of our own */
+/* A pin of our own, 1 or -1; false: there was none to take away. */
+bool mci_kv_slab_pin(struct mci_kv *kv, int rank, uint32_t slab, int delta);
 
 /* ---- kv_clean.c ---- */
 /*
@@ -453,8 +471,8 @@ void mci_kv_slab_pin(struct mci_kv *kv, int rank, uint32_t slab, int delta); /* 
  * nothing can be cleaned now. lock: open[rank]
  */
 mcomm_err_t mci_kv_clean(struct mci_kv *kv, int rank, uint64_t need, bool is_urgent);
-/* The object at spot leaves. TRY_AGAIN: it had changed. */
-mcomm_err_t mci_kv_evict(struct mci_kv *kv, const struct kv_spot *spot);
+/* The object with this hash at spot leaves. TRY_AGAIN: it had changed. */
+mcomm_err_t mci_kv_evict(struct mci_kv *kv, struct mci_hash128 hash, const struct kv_spot *spot);
 
 /* ---- kv_room.c: which rank, and what to do when all are full ---- */
 /* As mci_kv_slab_append(), anywhere; waits. is_fresh_only: TRY_AGAIN rather than clean or wait. */
@@ -487,7 +505,7 @@ void mci_kv_hit_count(struct mci_kv *kv, int rank);
 void mci_kv_use(struct mci_kv *kv, const struct kv_spot *spot,
                 int rank); /* for eviction, counters */
 mcomm_err_t mci_kv_acquire(struct mci_kv *kv, const struct kv_key *key, mcomm_kv_view_t *view);
-void mci_kv_release(struct mci_kv *kv, mcomm_kv_view_t *view);
+mcomm_err_t mci_kv_release(struct mci_kv *kv, mcomm_kv_view_t *view);
 #define KV_GROUP 16u /* keys fetched ahead together */
 /* op for each item in list order, its result in item->error; returns the first error. */
 mcomm_err_t mci_kv_each(struct mci_kv *kv, mcomm_kv_item_t *items, size_t count,

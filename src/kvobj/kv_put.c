@@ -24,6 +24,7 @@ struct writing {
     struct kv_room head;
     struct kv_room *rooms; /* of the extents, as many as obj.rec.extent_count */
     uint32_t extent_max;
+    size_t piece_min; /* bytes of value */
 };
 
 static struct kv_rec rec_start(const struct kv_key *key, enum kv_kind kind, uint64_t nbytes)
@@ -111,7 +112,7 @@ static mcomm_err_t extent_write(struct mci_kv *kv, struct writing *wr, const str
                                 size_t *written_p)
 {
     struct kv_rec rec = rec_start(key, KV_EXTENT, left), *head = &wr->obj.rec;
-    size_t least = left < KV_PIECE_MIN ? left : KV_PIECE_MIN;
+    size_t least = left < wr->piece_min ? left : wr->piece_min;
     struct kv_room room;
     mcomm_err_t err = MCOMM_SUCCESS;
 
@@ -130,11 +131,33 @@ static mcomm_err_t extent_write(struct mci_kv *kv, struct writing *wr, const str
     return body_write(kv, &room, &rec, key, value, rec.value_nbytes);
 }
 
+/* Pieces so large that the list of them fits a slab; the last one may be smaller. */
+static mcomm_err_t piece_min(const struct mci_kv *kv, const struct kv_key *key, size_t nbytes,
+                             size_t *least_p)
+{
+    uint64_t slab_nbytes = KV_SLAB_MIN, count, least, most;
+
+    for (int rank = 0; rank < kv->size; rank++)
+        if (!kv_is_dead(kv, rank) && kv->parts[rank].slab_nbytes > slab_nbytes)
+            slab_nbytes = kv->parts[rank].slab_nbytes;
+    count = (slab_nbytes - kv_body_at(KV_SPREAD, key->nbytes, nbytes)) / sizeof(struct kv_extent);
+    most = slab_nbytes - sizeof(struct kv_rec);
+    least = nbytes / (count - 1) + 1;
+    if (least > most)
+        return mci_err_set(MCOMM_ERR_TOO_LARGE,
+                           "value of %zu bytes: with slabs of %llu bytes (a 64th of a rank's "
+                           "capacity) a value has at most %llu",
+                           nbytes, (unsigned long long)slab_nbytes,
+                           (unsigned long long)((most - 1) * (count - 1)));
+    *least_p = least < KV_PIECE_MIN ? KV_PIECE_MIN : least;
+    return MCOMM_SUCCESS;
+}
+
 static mcomm_err_t spread_write(struct mci_kv *kv, struct writing *wr, const struct kv_key *key,
                                 const char *value, size_t nbytes, int preferred,
                                 struct kv_waiter *w)
 {
-    mcomm_err_t err = MCOMM_SUCCESS;
+    mcomm_err_t err = piece_min(kv, key, nbytes, &wr->piece_min);
     size_t n = 0;
 
     wr->obj.rec = rec_start(key, KV_SPREAD, nbytes);
@@ -200,21 +223,36 @@ static mcomm_err_t value_write(struct mci_kv *kv, struct writing *wr, const stru
 }
 
 /* ---- publication ---- */
-/* TRY_AGAIN: the entry changed meanwhile. loc 0: removal */
-static mcomm_err_t replace(struct mci_kv *kv, const struct kv_spot *spot, uint64_t loc,
-                           uint64_t hint)
+/*
+ * TRY_AGAIN: the entry changed meanwhile. loc 0: removal. *is_lost_p: there was an entry, but no
+ * object any more.
+ */
+static mcomm_err_t replace(struct mci_kv *kv, const struct kv_key *key, const struct kv_spot *spot,
+                           uint64_t loc, uint64_t hint, bool *is_lost_p)
 {
     struct kv_object old;
-    bool is_lost;
-    mcomm_err_t err = mci_kv_object_at(kv, spot, &old, &is_lost);
+    mcomm_err_t err = mci_kv_object_at(kv, key->hash, spot, &old, is_lost_p);
 
     if (err != MCOMM_SUCCESS)
         return err;
     err = mci_kv_dir_swap(kv, spot, loc, hint);
-    if (err == MCOMM_SUCCESS && !is_lost)
+    if (err == MCOMM_SUCCESS && !*is_lost_p)
         mci_kv_object_count(kv, &old, -1);
     mci_kv_object_free(&old);
     return err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_TRY_AGAIN : err;
+}
+
+/* What the mode says to an object that is there. NOT_FOUND: the put may go on. */
+static mcomm_err_t mode_check(struct mci_kv *kv, const struct kv_key *key,
+                              const struct kv_spot *spot, unsigned mode)
+{
+    struct kv_object obj;
+    mcomm_err_t err =
+        mode == MCOMM_KV_REPLACE ? MCOMM_ERR_NOT_FOUND : mci_kv_lookup_at(kv, key, spot, &obj);
+
+    if (err == MCOMM_SUCCESS && mode == MCOMM_KV_EXCLUSIVE)
+        err = mci_err_set(MCOMM_ERR_EXISTS, "a key of %zu bytes exists", key->nbytes);
+    return err;
 }
 
 /* SUCCESS: done one way or the other; TRY_AGAIN: look again. */
@@ -224,15 +262,17 @@ static mcomm_err_t put_once(struct mci_kv *kv, struct writing *wr, const struct 
 {
     struct kv_spot spot;
     uint64_t loc;
+    bool is_lost;
     mcomm_err_t err = mci_kv_dir_find(kv, key->hash, &spot);
     bool is_there = err == MCOMM_SUCCESS;
 
     if (err != MCOMM_SUCCESS && err != MCOMM_ERR_NOT_FOUND)
         return err;
-    if (is_there && mode != MCOMM_KV_REPLACE && !kv_is_dead(kv, kv_loc_rank(spot.loc)))
-        return mode == MCOMM_KV_IF_ABSENT
-                   ? MCOMM_SUCCESS
-                   : mci_err_set(MCOMM_ERR_EXISTS, "a key of %zu bytes exists", key->nbytes);
+    if (is_there) {
+        err = mode_check(kv, key, &spot, mode);
+        if (err != MCOMM_ERR_NOT_FOUND)
+            return err;
+    }
     if (wr->state == WRITING_NOTHING) {
         err = value_write(kv, wr, key, value, nbytes, preferred, w);
         if (err != MCOMM_SUCCESS)
@@ -240,7 +280,7 @@ static mcomm_err_t put_once(struct mci_kv *kv, struct writing *wr, const struct 
     }
     loc = kv_loc_value(kv_place(wr->head.rank, wr->head.at), wr->obj.rec.gen);
     if (is_there)
-        err = replace(kv, &spot, loc, wr->obj.rec.nbytes);
+        err = replace(kv, key, &spot, loc, wr->obj.rec.nbytes, &is_lost);
     else
         err = mci_kv_dir_insert(kv, key->hash, loc, wr->obj.rec.nbytes, w);
     if (err == MCOMM_SUCCESS)
@@ -269,6 +309,7 @@ mcomm_err_t mci_kv_put(struct mci_kv *kv, const struct kv_key *key, const void *
     wr.extent_max = 0;
     mci_kv_wait_begin(&w, kv->put_timeout_ms);
     mci_kv_wait_begin(&race, KV_PATIENCE_MS);
+    mci_kv_settle(kv);
     do
         err = put_once(kv, &wr, key, value, nbytes, mode, preferred, &w);
     while (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(&race) == MCOMM_SUCCESS);
@@ -287,14 +328,14 @@ mcomm_err_t mci_kv_remove(struct mci_kv *kv, const struct kv_key *key)
     mci_kv_wait_begin(&race, KV_PATIENCE_MS);
     do {
         struct kv_spot spot;
+        bool is_lost;
 
         err = mci_kv_dir_find(kv, key->hash, &spot);
         if (err != MCOMM_SUCCESS)
             break;
-        if (kv_is_dead(kv, kv_loc_rank(spot.loc)))
+        err = replace(kv, key, &spot, 0, 0, &is_lost);
+        if (err == MCOMM_SUCCESS && is_lost)
             err = MCOMM_ERR_NOT_FOUND;
-        else
-            err = replace(kv, &spot, 0, 0);
     } while (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(&race) == MCOMM_SUCCESS);
     return err == MCOMM_ERR_TRY_AGAIN ? lost_races() : err;
 }

@@ -49,7 +49,7 @@ mcomm_err_t mci_kv_object_read(struct mci_kv *kv, uint64_t loc, struct kv_object
     if (obj->rank >= kv->size || kv_is_dead(kv, obj->rank))
         return MCOMM_ERR_NOT_FOUND;
     part = &kv->parts[obj->rank];
-    if (obj->at > part->data_nbytes - sizeof(obj->rec))
+    if (obj->at >= part->data_nbytes) /* a multiple of the slabs' size, or 0 */
         return MCOMM_ERR_NOT_FOUND;
     obj->slab = kv_slab_of(part, obj->at);
     err = mci_kv_read(kv, obj->rank, KV_DATA, obj->at, &obj->rec, sizeof(obj->rec));
@@ -76,16 +76,17 @@ mcomm_err_t mci_kv_object_extents(struct mci_kv *kv, struct kv_object *obj)
     err = mci_kv_read(kv, obj->rank, KV_DATA,
                       obj->at + kv_body_at(KV_SPREAD, rec->key_nbytes, rec->value_nbytes),
                       obj->extents, nbytes);
-    if (err == MCOMM_SUCCESS && mci_kv_slab_is_gen(kv, obj->rank, obj->slab, rec->gen))
+    if (err == MCOMM_SUCCESS)
+        err = mci_kv_slab_check(kv, obj->rank, obj->slab, rec->gen);
+    if (err == MCOMM_SUCCESS)
         return MCOMM_SUCCESS;
     mci_kv_object_free(obj);
-    return err == MCOMM_SUCCESS || err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_NOT_FOUND : err;
+    return err == MCOMM_ERR_TRY_AGAIN || err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_NOT_FOUND : err;
 }
 
-mcomm_err_t mci_kv_object_at(struct mci_kv *kv, const struct kv_spot *spot, struct kv_object *obj,
-                             bool *is_lost_p)
+mcomm_err_t mci_kv_object_at(struct mci_kv *kv, struct mci_hash128 hash, const struct kv_spot *spot,
+                             struct kv_object *obj, bool *is_lost_p)
 {
-    uint64_t loc;
     mcomm_err_t err;
 
     obj->extents = NULL;
@@ -93,15 +94,16 @@ mcomm_err_t mci_kv_object_at(struct mci_kv *kv, const struct kv_spot *spot, stru
     if (*is_lost_p)
         return MCOMM_SUCCESS;
     err = mci_kv_object_read(kv, spot->loc, obj);
+    if (err == MCOMM_SUCCESS &&
+        (obj->rec.lo != hash.lo || obj->rec.hi != hash.hi || obj->rec.kind == KV_EXTENT))
+        err = MCOMM_ERR_NOT_FOUND;
     if (err == MCOMM_SUCCESS)
         err = mci_kv_object_extents(kv, obj);
     if (err != MCOMM_ERR_NOT_FOUND)
         return err;
-    err = mci_kv_dir_reload(kv, spot, &loc);
-    if (err != MCOMM_SUCCESS || loc != spot->loc)
-        return MCOMM_ERR_TRY_AGAIN;
-    *is_lost_p = true; /* its writer died with a swap on the way, long after its slab was sealed */
-    return MCOMM_SUCCESS;
+    err = mci_kv_dir_confirm(kv, hash, spot);
+    *is_lost_p = err == MCOMM_SUCCESS; /* what was there went with a rank that died */
+    return err;
 }
 
 void mci_kv_object_free(struct kv_object *obj)

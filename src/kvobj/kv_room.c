@@ -139,6 +139,7 @@ mcomm_err_t mci_kv_room_take(struct mci_kv *kv, int preferred, uint64_t min, uin
         int first = rank_of_choice(kv, preferred);
         mcomm_err_t err;
 
+        mci_kv_settle(kv);
         if (first < 0)
             return mci_err_set(MCOMM_ERR_PROC_FAILED, "no rank that stores objects lives any more");
         err = take_once(kv, first, min, max, is_fresh_only, w->rounds > URGENT_AFTER, rec, room);

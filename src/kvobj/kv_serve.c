@@ -117,7 +117,7 @@ static void say_value(struct serving *s)
         answer->offset = obj->rec.value_nbytes - left;
         answer->tick = tick;
         left -= n;
-        if (left == 0 && !mci_kv_slab_is_gen(kv, obj->rank, obj->slab, obj->rec.gen))
+        if (left == 0 && mci_kv_slab_check(kv, obj->rank, obj->slab, obj->rec.gen) != MCOMM_SUCCESS)
             answer->err = MCOMM_ERR_TRY_AGAIN;
         answer_end(answer, n);
     } while (left > 0);
@@ -182,7 +182,8 @@ static bool old_see(struct serving *s, bool *is_lost_p)
         return true;
     return kv_is_mapped(s->kv, rank) &&
            mci_kv_object_read(s->kv, s->spot.loc, &s->obj) == MCOMM_SUCCESS &&
-           s->obj.rec.kind == KV_INLINE;
+           s->obj.rec.kind == KV_INLINE && s->obj.rec.lo == s->key.hash.lo &&
+           s->obj.rec.hi == s->key.hash.hi;
 }
 
 /* TRY_AGAIN: the entry changed; else it has been answered. */

@@ -17,13 +17,14 @@
 
 #define TOUCH_AHEAD (512u << 10)
 
-bool mci_kv_slab_is_gen(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen)
+mcomm_err_t mci_kv_slab_check(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen)
 {
     uint64_t word;
+    mcomm_err_t err;
 
     kv_fence_acquire();
-    return mci_kv_load(kv, rank, kv_word_at(&kv->parts[rank], slab), &word) == MCOMM_SUCCESS &&
-           kv_word_gen(word) == gen;
+    err = mci_kv_load(kv, rank, kv_word_at(&kv->parts[rank], slab), &word);
+    return err == MCOMM_SUCCESS && kv_word_gen(word) != gen ? MCOMM_ERR_TRY_AGAIN : err;
 }
 
 /* The word stays `word` meanwhile, or this fails: then somebody thought we were dead. */
@@ -48,8 +49,7 @@ static void seal_if_dead(struct mci_kv *kv, int rank, uint32_t slab, uint64_t *w
     enum kv_slab_state state = kv_word_state(*word);
     int holder = kv_word_holder(*word);
 
-    if ((state == KV_SLAB_OPEN || state == KV_SLAB_CLEANING) && holder < kv->size &&
-        kv_is_dead(kv, holder) &&
+    if ((state == KV_SLAB_OPEN || state == KV_SLAB_CLEANING) && kv_is_void(kv, holder) &&
         seal(kv, rank, slab, *word, kv->parts[rank].slab_nbytes) == MCOMM_SUCCESS)
         *word = kv_word(KV_SLAB_SEALED, 0, kv_word_gen(*word));
 }
@@ -142,7 +142,7 @@ static void open_set(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen)
     kv->is_touched[part->slab_base + slab] = true;
 }
 
-static bool word_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from, uint64_t to)
+bool mci_kv_slab_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from, uint64_t to)
 {
     uint64_t seen;
 
@@ -151,25 +151,30 @@ static bool word_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from,
            seen == from;
 }
 
-/* Whose last object went: costs nothing to take, and its memory is warm. Mapped parts only. */
+/*
+ * Whose last object went: costs nothing to take, and its memory is warm. Mapped parts only, and as
+ * long as the counters are exact: until somebody dies.
+ */
 static bool open_empty(struct mci_kv *kv, int rank, const uint64_t *words)
 {
     const struct kv_part *part = &kv->parts[rank];
 
-    for (uint32_t i = 0; i < part->slab_count && part->area[KV_META] != NULL; i++) {
+    if (part->area[KV_META] == NULL || atomic_load_explicit(&kv->has_dead, memory_order_relaxed))
+        return false;
+    for (uint32_t i = 0; i < part->slab_count; i++) {
         uint64_t gen = kv_word_gen(words[i]), live;
         uint64_t taken = kv_word(KV_SLAB_CLEANING, kv->rank, gen);
 
         if (kv_word_state(words[i]) != KV_SLAB_SEALED ||
             mci_kv_load(kv, rank, kv_count_at(part, i), &live) != MCOMM_SUCCESS || live != 0 ||
-            !word_swap(kv, rank, i, words[i], taken))
+            !mci_kv_slab_swap(kv, rank, i, words[i], taken))
             continue;
         if (!mci_kv_slab_is_pinned(kv, rank, i) &&
-            word_swap(kv, rank, i, taken, kv_word(KV_SLAB_OPEN, kv->rank, gen + 1))) {
+            mci_kv_slab_swap(kv, rank, i, taken, kv_word(KV_SLAB_OPEN, kv->rank, gen + 1))) {
             open_set(kv, rank, i, gen + 1);
             return true;
         }
-        (void)word_swap(kv, rank, i, taken, words[i]);
+        (void)mci_kv_slab_swap(kv, rank, i, taken, words[i]);
     }
     return false;
 }
@@ -192,7 +197,7 @@ mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave)
 
         if (kv_word_state(words[i]) != KV_SLAB_FREE)
             continue;
-        is_found = word_swap(kv, rank, i, words[i], kv_word(KV_SLAB_OPEN, kv->rank, gen));
+        is_found = mci_kv_slab_swap(kv, rank, i, words[i], kv_word(KV_SLAB_OPEN, kv->rank, gen));
         if (is_found)
             open_set(kv, rank, i, gen);
         num_free--;
@@ -271,22 +276,26 @@ bool mci_kv_slab_is_pinned(struct mci_kv *kv, int rank, uint32_t slab)
         uint64_t at = pin_at(kv, owner, rank, slab);
         uint32_t pins = 0;
 
-        if (part->node != kv->parts[rank].node || kv_is_dead(kv, owner))
+        if (part->node != kv->parts[rank].node || kv_is_void(kv, owner))
             continue; /* views across nodes are copies */
         if (part->area[KV_META] != NULL)
             pins = atomic_load((_Atomic uint32_t *)(void *)(part->area[KV_META] + at));
-        else if (mci_kv_read(kv, owner, KV_META, at, &pins, sizeof(pins)) != MCOMM_SUCCESS)
-            pins = !kv_is_dead(kv, owner); /* not known: as if */
+        else if (kv_is_dead(kv, owner) ||
+                 mci_kv_read(kv, owner, KV_META, at, &pins, sizeof(pins)) != MCOMM_SUCCESS)
+            pins = 1; /* not known: as if */
         if (pins != 0)
             return true;
     }
     return false;
 }
 
-void mci_kv_slab_pin(struct mci_kv *kv, int rank, uint32_t slab, int delta)
+bool mci_kv_slab_pin(struct mci_kv *kv, int rank, uint32_t slab, int delta)
 {
     char *base = kv->parts[kv->rank].area[KV_META];
+    _Atomic uint32_t *pins = (void *)(base + pin_at(kv, kv->rank, rank, slab));
 
-    atomic_fetch_add((_Atomic uint32_t *)(void *)(base + pin_at(kv, kv->rank, rank, slab)),
-                     (uint32_t)delta);
+    if (atomic_fetch_add(pins, (uint32_t)delta) != 0 || delta > 0)
+        return true;
+    atomic_fetch_add(pins, 1);
+    return false;
 }

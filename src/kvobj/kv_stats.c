@@ -30,6 +30,8 @@ static mcomm_err_t part_sum(struct mci_kv *kv, int rank, mcomm_kv_stats_t *stats
                            part->slab_count);
     err = mci_kv_read(kv, rank, KV_META, part->counts_at, counts, nbytes);
     for (uint32_t i = 0; i < part->slab_count && err == MCOMM_SUCCESS; i++) {
+        if ((int64_t)counts[i].objects <= 0 || (int64_t)counts[i].value_bytes < 0)
+            continue; /* what the dead did not count */
         stats->used += counts[i].value_bytes;
         stats->objects += counts[i].objects;
     }

@@ -418,7 +418,7 @@ static void what_a_dead_client_held_is_void(void **state)
     bk->lock = 2; /* rank 1 */
     for (unsigned i = 0; i < KV_SLOTS; i++)
         if (bk->loc[i] == 0)
-            bk->loc[i] = kv_loc_next(0, kv_loc_claim(1));
+            bk->loc[i] = kv_loc_claim(1);
     mci_kv_rank_died(f.kv[0], 1);
     mci_kv_rank_died(f.kv[2], 1);
     for (unsigned i = 0; i < 1000; i++)

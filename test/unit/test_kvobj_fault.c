@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * What goes wrong between processes: operations of the dead that arrive late, entries that stand
+ * for nothing, operations that fail half-way for want of memory, lists of pieces that would not
+ * fit.
+ */
+#include "config.h"
+
+#include "base/mem.h"
+#include "kv_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char bytes[14u << 20], out[14u << 20];
+
+static mcomm_err_t put(struct mci_kv *kv, unsigned number, unsigned version, size_t nbytes,
+                       unsigned mode)
+{
+    char buf[32];
+    struct kv_key key = kv_fixture_key(buf, number);
+
+    kv_fixture_fill(bytes, nbytes, number, version);
+    return mci_kv_put(kv, &key, bytes, nbytes, mode, -1);
+}
+
+static mcomm_err_t get(struct mci_kv *kv, unsigned number, size_t *nbytes_p)
+{
+    char buf[32];
+    struct kv_key key = kv_fixture_key(buf, number);
+    void *place = out;
+
+    *nbytes_p = sizeof(out);
+    return mci_kv_get(kv, &key, KV_WANT_INTO, &place, nbytes_p);
+}
+
+/* The directory word of a key. */
+static _Atomic uint64_t *entry_of(struct mci_kv *kv, unsigned number)
+{
+    char buf[32];
+    struct kv_key key = kv_fixture_key(buf, number);
+    struct kv_spot spot;
+    struct kv_bucket *bk;
+
+    assert_int_equal(mci_kv_dir_find(kv, key.hash, &spot), MCOMM_SUCCESS);
+    bk = (struct kv_bucket *)(void *)(kv->parts[spot.home].area[KV_META] +
+                                      kv->parts[spot.home].dir_at);
+    return &bk[spot.bucket].loc[spot.slot];
+}
+
+static void stats_are(struct mci_kv *kv, uint64_t objects, uint64_t used)
+{
+    mcomm_kv_stats_t stats;
+
+    assert_int_equal(mci_kv_get_stats(kv, &stats), MCOMM_SUCCESS);
+    assert_int_equal(stats.objects, objects);
+    assert_int_equal(stats.used, used);
+}
+
+/* ---- late operations of the dead ---- */
+/*
+ * Rank 1 dies while bytes that it sent to rank 0 are still to be read there. Rank 2 hears of it
+ * first, and needs room.
+ */
+static void a_late_write_of_a_dead_rank_meets_its_own_slab(void **state)
+{
+    static const size_t capacity[] = {256u << 10, 0, 0};
+    struct kv_fixture f;
+    struct kv_room room;
+    struct kv_rec rec = {.kind = KV_INLINE, .key_nbytes = 5, .value_nbytes = 9000};
+    size_t nbytes;
+
+    (void)state;
+    kv_fixture_make(&f, 3, 1, capacity, 1000);
+    assert_int_equal(mci_kv_slab_open(f.kv[1], 0, 0), MCOMM_SUCCESS);
+    assert_int_equal(mci_kv_slab_append(f.kv[1], 0, 9100, 9100, &rec, &room), MCOMM_SUCCESS);
+    mci_kv_rank_died(f.kv[2], 1);
+    for (unsigned i = 0; i < 200; i++)
+        assert_int_equal(put(f.kv[2], i, i, 3000, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    memset(f.memory[0][KV_DATA] + room.at, 0xa5, rec.nbytes); /* here it comes */
+    for (unsigned i = 0; i < 200; i++)
+        if (get(f.kv[2], i, &nbytes) == MCOMM_SUCCESS)
+            assert_true(kv_fixture_check(out, nbytes, i, i));
+    assert_int_equal(get(f.kv[2], 199, &nbytes), MCOMM_SUCCESS);
+    mci_kv_rank_died(f.kv[0], 1); /* and now no more of it can */
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t *words;
+
+        mci_kv_settle(f.kv[2]);
+        assert_int_equal(mci_kv_slab_words(f.kv[2], 0, &words), MCOMM_SUCCESS);
+        assert_int_equal(kv_word_state(words[room.slab]), KV_SLAB_SEALED);
+        mci_mem_free(words);
+    }
+    kv_fixture_free(&f);
+}
+
+/* The same with a lock and a claim: who unlocks late would unlock for two. */
+static void locks_and_claims_of_the_dead_stay_until_it_is_cut_off(void **state)
+{
+    static const size_t capacity[] = {256u << 10, 0, 0};
+    struct kv_fixture f;
+    struct kv_bucket *bk;
+    char buf[32];
+    struct kv_key key = kv_fixture_key(buf, 7);
+
+    (void)state;
+    kv_fixture_make(&f, 3, 1, capacity, 1000);
+    f.kv[2]->put_timeout_ms = 20;
+    bk = mci_kv_dir_peek(f.kv[0], key.hash);
+    bk->lock = 2; /* rank 1 */
+    bk->loc[0] = kv_loc_claim(1);
+    mci_kv_rank_died(f.kv[2], 1);
+    assert_int_equal(put(f.kv[2], 7, 1, 100, MCOMM_KV_REPLACE), MCOMM_ERR_TIMEOUT);
+    assert_false(kv_is_void(f.kv[2], 1));
+    mci_kv_rank_died(f.kv[0], 1);
+    assert_int_equal(put(f.kv[2], 7, 1, 100, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    assert_true(kv_is_void(f.kv[2], 1));
+    assert_int_equal(kv_loc_rank(bk->loc[0]), 0);
+    kv_fixture_free(&f);
+}
+
+/* ---- entries that stand for nothing ---- */
+static void lost_entry_is_no_object(struct kv_fixture *f, uint64_t loc)
+{
+    size_t nbytes;
+
+    *entry_of(f->kv[0], 1) = loc;
+    assert_int_equal(get(f->kv[0], 1, &nbytes), MCOMM_ERR_NOT_FOUND);
+    assert_int_equal(put(f->kv[0], 1, 2, 500, MCOMM_KV_IF_ABSENT), MCOMM_SUCCESS);
+    assert_int_equal(get(f->kv[0], 1, &nbytes), MCOMM_SUCCESS);
+    assert_int_equal(nbytes, 500);
+    assert_true(kv_fixture_check(out, nbytes, 1, 2));
+}
+
+static void an_entry_of_a_slab_that_was_used_again_is_absent(void **state)
+{
+    static const size_t capacity[] = {1u << 20};
+    struct kv_fixture f;
+    struct kv_key key;
+    char buf[32];
+    uint64_t loc;
+    size_t nbytes;
+
+    (void)state;
+    kv_fixture_make(&f, 1, 1, capacity, 1000);
+    assert_int_equal(put(f.kv[0], 1, 1, 100, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    assert_int_equal(put(f.kv[0], 2, 1, 300, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    loc = *entry_of(f.kv[0], 2);
+    lost_entry_is_no_object(&f, loc);                                  /* another key's record */
+    lost_entry_is_no_object(&f, *entry_of(f.kv[0], 1) + (1ull << 48)); /* of a generation to come */
+    lost_entry_is_no_object(&f, loc + 1);                              /* none at all */
+    assert_int_equal(get(f.kv[0], 2, &nbytes), MCOMM_SUCCESS);
+    assert_int_equal(nbytes, 300);
+    *entry_of(f.kv[0], 1) = loc;
+    key = kv_fixture_key(buf, 1);
+    assert_int_equal(mci_kv_remove(f.kv[0], &key), MCOMM_ERR_NOT_FOUND);
+    assert_int_equal(put(f.kv[0], 1, 3, 50, MCOMM_KV_EXCLUSIVE), MCOMM_SUCCESS);
+    *entry_of(f.kv[0], 1) = loc;
+    assert_int_equal(put(f.kv[0], 1, 3, 50, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    /* what was cut off by force was never counted down; nothing else is wrong */
+    stats_are(f.kv[0], 2 + 5, 300 + 50 + 100 + 500 * 3 + 50);
+    kv_fixture_free(&f);
+}
+
+/* ---- no memory half-way ---- */
+static struct kv_remote_ops real;
+static unsigned fail_in; /* calls from now; 0: never */
+
+static bool is_to_fail(void)
+{
+    return fail_in > 0 && --fail_in == 0;
+}
+
+static mcomm_err_t scarce_get(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at,
+                              void *buf, size_t nbytes)
+{
+    return is_to_fail() ? MCOMM_ERR_NO_MEM : real.get(kv, rank, area, at, buf, nbytes);
+}
+
+static mcomm_err_t scarce_put(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at,
+                              const void *buf, size_t nbytes)
+{
+    return is_to_fail() ? MCOMM_ERR_NO_MEM : real.put(kv, rank, area, at, buf, nbytes);
+}
+
+static mcomm_err_t scarce_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect,
+                              uint64_t want, uint64_t *seen_p)
+{
+    return is_to_fail() ? MCOMM_ERR_NO_MEM : real.cas(kv, rank, at, expect, want, seen_p);
+}
+
+static mcomm_err_t scarce_add(struct mci_kv *kv, int rank, uint64_t at, const uint64_t *deltas,
+                              size_t count)
+{
+    return is_to_fail() ? MCOMM_ERR_NO_MEM : real.add(kv, rank, at, deltas, count);
+}
+
+#define SCARCE_KEYS 12u
+static void all_are_whole(struct kv_fixture *f, const unsigned *version, size_t nbytes)
+{
+    uint64_t objects = 0;
+
+    for (unsigned i = 0; i < SCARCE_KEYS; i++) {
+        size_t got;
+        mcomm_err_t err = get(f->kv[0], i, &got);
+
+        if (err == MCOMM_ERR_NOT_FOUND)
+            continue;
+        assert_int_equal(err, MCOMM_SUCCESS);
+        assert_int_equal(got, nbytes);
+        assert_true(kv_fixture_check(out, got, i, version[i]));
+        objects++;
+    }
+    stats_are(f->kv[0], objects, objects * nbytes);
+}
+
+/*
+ * A client on another node keeps putting values in pieces into a store that is full, and the n-th
+ * of its remote operations fails: the put fails or not, and nothing else happens to the store.
+ */
+static void an_operation_that_fails_half_way_harms_nothing(void **state)
+{
+    static const size_t capacity[] = {256u << 10, 0};
+    unsigned version[SCARCE_KEYS] = {0}, failed = 0;
+    struct kv_remote_ops scarce;
+    struct kv_fixture f;
+    size_t nbytes = 40000;
+
+    (void)state;
+    kv_fixture_make(&f, 2, 2, capacity, 1000);
+    scarce = real = *f.kv[1]->remote;
+    scarce.get = scarce_get;
+    scarce.put = scarce_put;
+    scarce.cas = scarce_cas;
+    scarce.add = scarce_add;
+    f.kv[1]->remote = &scarce;
+    for (unsigned n = 1; n < 1000; n++) {
+        unsigned i = n % SCARCE_KEYS;
+        mcomm_err_t err;
+
+        fail_in = n / 4 + 1;
+        err = put(f.kv[1], i, n, nbytes, MCOMM_KV_REPLACE);
+        fail_in = 0;
+        if (err != MCOMM_SUCCESS)
+            assert_int_equal(err, MCOMM_ERR_NO_MEM);
+        if (err == MCOMM_SUCCESS)
+            version[i] = n;
+        failed += err != MCOMM_SUCCESS;
+        all_are_whole(&f, version, nbytes);
+        assert_int_equal(put(f.kv[0], i, n + 10000, nbytes, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+        version[i] = n + 10000;
+    }
+    assert_true(failed > 20);
+    printf("%u puts failed\n", failed);
+    kv_fixture_free(&f);
+}
+
+/* ---- lists of pieces ---- */
+static void a_value_of_too_many_pieces_is_refused_at_once(void **state)
+{
+    size_t capacity[FIXTURE_RANKS], nbytes;
+    struct kv_fixture f;
+
+    (void)state;
+    for (unsigned i = 0; i < FIXTURE_RANKS; i++)
+        capacity[i] = (2u << 20) - 1; /* the smallest slabs that there are */
+    kv_fixture_make(&f, FIXTURE_RANKS, 1, capacity, 1000);
+    for (unsigned i = 0; i < 100; i++) /* leaves only rests here and there */
+        assert_int_equal(put(f.kv[i % FIXTURE_RANKS], 100 + i, i, 9000, MCOMM_KV_REPLACE),
+                         MCOMM_SUCCESS);
+    assert_int_equal(put(f.kv[0], 1, 1, 12u << 20, MCOMM_KV_REPLACE), MCOMM_ERR_TOO_LARGE);
+    assert_non_null(strstr(mcomm_last_error(), "12582912"));
+    assert_int_equal(f.kv[0]->stat.waits_space, 0);
+    assert_int_equal(get(f.kv[0], 100, &nbytes), MCOMM_SUCCESS);
+    assert_int_equal(put(f.kv[0], 1, 1, 11u * 1000 * 1000, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    assert_int_equal(get(f.kv[5], 1, &nbytes), MCOMM_SUCCESS);
+    assert_int_equal(nbytes, 11u * 1000 * 1000);
+    assert_true(kv_fixture_check(out, nbytes, 1, 1));
+    kv_fixture_free(&f);
+}
+
+/* ---- views ---- */
+static void a_view_is_released_once_and_to_its_own_store(void **state)
+{
+    static const size_t capacity[] = {1u << 20};
+    struct kv_fixture f, g;
+    mcomm_kv_view_t view, copy, bad;
+    char buf[32];
+    struct kv_key key = kv_fixture_key(buf, 1);
+
+    (void)state;
+    kv_fixture_make(&f, 1, 1, capacity, 1000);
+    kv_fixture_make(&g, 1, 1, capacity, 1000);
+    assert_int_equal(put(f.kv[0], 1, 1, 0, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    assert_int_equal(mci_kv_acquire(f.kv[0], &key, &view), MCOMM_SUCCESS);
+    copy = bad = view;
+    bad.rank = 7;
+    assert_int_equal(mci_kv_release(g.kv[0], &copy), MCOMM_ERR_ARG);
+    assert_int_equal(mci_kv_release(f.kv[0], &bad), MCOMM_ERR_ARG);
+    bad = view;
+    bad.data = f.memory[0][KV_DATA];
+    assert_int_equal(mci_kv_release(f.kv[0], &bad), MCOMM_ERR_ARG);
+    assert_true(mci_kv_slab_is_pinned(f.kv[0], 0, 0));
+    assert_int_equal(mci_kv_release(f.kv[0], &view), MCOMM_SUCCESS);
+    assert_int_equal(mci_kv_release(f.kv[0], &copy), MCOMM_ERR_STATE);
+    assert_false(mci_kv_slab_is_pinned(f.kv[0], 0, 0));
+    kv_fixture_free(&g);
+    kv_fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_late_write_of_a_dead_rank_meets_its_own_slab),
+        cmocka_unit_test(locks_and_claims_of_the_dead_stay_until_it_is_cut_off),
+        cmocka_unit_test(an_entry_of_a_slab_that_was_used_again_is_absent),
+        cmocka_unit_test(an_operation_that_fails_half_way_harms_nothing),
+        cmocka_unit_test(a_value_of_too_many_pieces_is_refused_at_once),
+        cmocka_unit_test(a_view_is_released_once_and_to_its_own_store),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
