@@ -14,10 +14,13 @@
 
 static struct mci_list frames; /* mci_tx, owned */
 static struct mci_list outops;
+static struct mci_outop *copying; /* NULL again once it was closed, by the receiver's done say */
 
-static void outop_copy(struct mci_outop *out)
+/* True: it came to its end, and out still is. */
+static bool outop_copy(struct mci_outop *out)
 {
-    for (uint64_t offset = 0; offset < out->nbytes;) {
+    copying = out;
+    for (uint64_t offset = 0; copying == out && offset < out->nbytes;) {
         size_t left = out->nbytes - offset;
         uint32_t nbytes = (uint32_t)(left < 1u << 24 ? left : 1u << 24);
         struct mci_inop *op = mci_inop_slice_begin(mci_peer_self(), out->remote_id, offset, nbytes);
@@ -32,9 +35,10 @@ static void outop_copy(struct mci_outop *out)
             mci_iov_scatter(op->iov, op->iov_count, offset + done, src, n);
             done += n;
         }
-        mci_inop_slice_end(op, offset, nbytes);
         offset += nbytes;
+        mci_inop_slice_end(op, offset - nbytes, nbytes);
     }
+    return copying == out;
 }
 
 static int self_work(void)
@@ -56,10 +60,12 @@ static int self_work(void)
     while ((node = mci_list_pop(&outops)) != NULL) {
         struct mci_outop *out = mci_container_of(node, struct mci_outop, link);
 
-        outop_copy(out);
+        events++;
+        if (!outop_copy(out))
+            continue;
+        copying = NULL;
         out->is_open = false;
         out->done(out, MCOMM_SUCCESS);
-        events++;
     }
     return events;
 }
@@ -133,6 +139,8 @@ static void self_outop_close(struct mci_outop *op)
 {
     if (op->is_open)
         mci_list_remove(&op->link);
+    if (copying == op)
+        copying = NULL;
     op->is_open = false;
 }
 
