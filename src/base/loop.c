@@ -31,6 +31,7 @@
 #define BATCH 32
 #define TAKE_OVER_NS 1000000
 #define DATA_POLL_EVERY 8
+#define FORK_FD_MAX 65536
 #define LINGER_NS 20000         /* the monitor polls on for so long after it served something */
 #define LINGER_ROUND_NS 1000000 /* then timers and control descriptors get their turn */
 #define PREEMPTED_NS 200000     /* a poll that took so long: others want the core */
@@ -60,6 +61,8 @@ static struct {
     uint32_t linger_pause;
 } loop = {.main_epfd = -1, .data_epfd = -1, .wake_fd = -1, .bell_fd = -1};
 static __thread bool is_monitor;
+/* Descriptors that a forked child closes: read there without any lock. */
+static _Atomic uint64_t fork_fds[FORK_FD_MAX / 64];
 
 /* ---- events ---- */
 static void descriptor_write(int fd)
@@ -298,10 +301,47 @@ static int fd_ctl(struct mci_loop_fd *handle, int op)
     return epoll_ctl(handle->is_data ? loop.data_epfd : loop.main_epfd, op, handle->fd, &event);
 }
 
+static void fork_note(int fd, bool is_open)
+{
+    uint64_t bit = (uint64_t)1 << (fd % 64);
+
+    if (fd >= FORK_FD_MAX)
+        return;
+    if (is_open)
+        atomic_fetch_or(&fork_fds[fd / 64], bit);
+    else
+        atomic_fetch_and(&fork_fds[fd / 64], ~bit);
+}
+
+static void close_all(void)
+{
+    if (loop.main_epfd >= 0)
+        close(loop.main_epfd);
+    if (loop.data_epfd >= 0)
+        close(loop.data_epfd);
+    if (loop.wake_fd >= 0)
+        close(loop.wake_fd);
+    if (loop.bell_fd >= 0)
+        close(loop.bell_fd);
+    loop.main_epfd = loop.data_epfd = loop.wake_fd = loop.bell_fd = -1;
+}
+
+/* The epoll descriptors are shared with the parent: nothing may be taken out of them. */
+void mci_loop_forked(void)
+{
+    for (int i = 0; i < FORK_FD_MAX / 64; i++)
+        for (uint64_t bits = fork_fds[i]; bits != 0; bits &= bits - 1)
+            close(i * 64 + __builtin_ctzll(bits));
+    close_all();
+    memset(fork_fds, 0, sizeof(fork_fds));
+    loop.is_running = false;
+}
+
 mcomm_err_t mci_loop_fd_add(struct mci_loop_fd *handle)
 {
     if (fd_ctl(handle, EPOLL_CTL_ADD) != 0)
         return mci_err_sys(MCOMM_ERR_SYS, errno, "epoll_ctl add descriptor %d", handle->fd);
+    fork_note(handle->fd, true);
     if (handle->is_data && loop.data_count++ == 0)
         mci_loop_take_over();
     return MCOMM_SUCCESS;
@@ -328,6 +368,7 @@ void mci_loop_fd_del(struct mci_loop_fd *handle)
 {
     if (handle->fd < 0 || fd_ctl(handle, EPOLL_CTL_DEL) != 0)
         return;
+    fork_note(handle->fd, false);
     if (handle->is_data)
         loop.data_count--;
     batch_cross_out(&loop.monitor, handle);
@@ -374,19 +415,6 @@ static mcomm_err_t thread_start(void)
         return mci_err_sys(MCOMM_ERR_SYS, rc, "cannot start the monitor thread");
     pthread_setname_np(loop.thread, "mcomm-monitor");
     return MCOMM_SUCCESS;
-}
-
-static void close_all(void)
-{
-    if (loop.main_epfd >= 0)
-        close(loop.main_epfd);
-    if (loop.data_epfd >= 0)
-        close(loop.data_epfd);
-    if (loop.wake_fd >= 0)
-        close(loop.wake_fd);
-    if (loop.bell_fd >= 0)
-        close(loop.bell_fd);
-    loop.main_epfd = loop.data_epfd = loop.wake_fd = loop.bell_fd = -1;
 }
 
 mcomm_err_t mci_loop_start(void)

@@ -28,6 +28,11 @@ struct mci_loop_timer {
 
 mcomm_err_t mci_loop_start(void); /* starts the monitor thread (all signals blocked in it) */
 void mci_loop_stop(void);         /* ends and joins it. lock: none */
+/*
+ * In a child made by fork(): close its copies of all descriptors that were added, so that peers
+ * see the parent's end. The library is of no use there. Safe in a pthread_atfork() handler.
+ */
+void mci_loop_forked(void);
 /* lock: engine for all below. The handle's memory belongs to the caller until del. */
 mcomm_err_t mci_loop_fd_add(struct mci_loop_fd *handle);
 mcomm_err_t mci_loop_fd_mod(struct mci_loop_fd *handle, uint32_t events);

@@ -45,13 +45,20 @@ const char *mci_core_boot_text(void)
 }
 
 /* ---- fork ----------------------------------------------------------------------------------- */
-/* The child has neither the monitor thread nor a place in the job. Only flags are touched here. */
+/*
+ * The child has neither the monitor thread nor a place in the job. Here are touched only flags, and
+ * descriptors, of which the child's copies would hide the parent's end from its peers.
+ */
 static void fork_child(void)
 {
-    if (atomic_load_explicit(&mci_core_phase, memory_order_relaxed) != MCI_CORE_IDLE)
+    int phase = atomic_load_explicit(&mci_core_phase, memory_order_relaxed);
+
+    if (phase != MCI_CORE_IDLE && phase != MCI_CORE_FORKED) {
+        mci_loop_forked();
         atomic_store_explicit(&mci_core_phase, MCI_CORE_FORKED, memory_order_relaxed);
-    else
+    } else if (phase == MCI_CORE_IDLE) {
         init_mutex = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    }
 }
 
 static void fork_watch(void)

@@ -59,6 +59,8 @@ MP_CASES += %D%/pt2pt_death_recv.mp %D%/pt2pt_death_send.mp %D%/pt2pt_death_ssen
 	%D%/pt2pt_death_before.mp %D%/pt2pt_death_sent.mp %D%/pt2pt_death_middle.mp
 
 # the tcp rail under the layers above it
+MP_PROGS += %D%/pt2pt_stopped %D%/pt2pt_forked
+MP_CASES += %D%/pt2pt_stopped.mp %D%/pt2pt_forked.mp
 MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
 
 # kvobj
