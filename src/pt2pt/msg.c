@@ -81,6 +81,8 @@ static void msg_arrived(void *arg, mcomm_err_t err)
     msg->recv = NULL;
     if (err != MCOMM_SUCCESS) {
         msg->is_arriving = false;
+        if (err == MCOMM_ERR_CANCELLED)
+            msg->charge = 0; /* the sender took it back, and its credit with it */
         if (msg->match != NULL)
             mci_match_remove(msg->match, msg);
         msg->match = NULL;
@@ -176,9 +178,8 @@ void mci_msg_on_eager(struct mci_peer *peer, const struct mci_frame *frame, cons
     if (likely(payload != NULL || frame->nbytes == 0)) {
         mci_credit_owe(pp, charge_of(frame));
         mci_recv_fill(op, (int)frame->w2, (int)frame->w1, payload, frame->nbytes);
-    } else if (mci_recv_sink(op, (int)frame->w2, (int)frame->w1, frame->nbytes, sink)) {
-        mci_credit_owe(pp, charge_of(frame));
-    } else {
+    } else if (!mci_recv_sink(op, pp, charge_of(frame), (int)frame->w2, (int)frame->w1,
+                              frame->nbytes, sink)) {
         arrive(peer, frame, payload, sink, m, op);
     }
 }

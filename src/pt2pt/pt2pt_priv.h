@@ -230,6 +230,8 @@ enum recv_state {
 struct sink_place {      /* outlives a receive that is withdrawn meanwhile */
     struct mci_recv *op; /* NULL: withdrawn */
     mcomm_iov_t iov;
+    struct mci_pt2pt_peer *from;
+    size_t charge; /* to be given back if the frame counts */
 };
 void mci_recv_finish(struct mci_recv *op, mcomm_err_t err);
 /* A whole message is at data: fills the buffer, ends op. */
@@ -240,7 +242,8 @@ void mci_recv_take(struct mci_recv *op, struct mci_msg *msg);
 void mci_recv_bulk(struct mci_recv *op, struct mci_peer *peer, int source, int tag,
                    uint64_t send_id, size_t nbytes);
 /* The rest of a frame goes straight into op's buffer. false: it cannot. */
-bool mci_recv_sink(struct mci_recv *op, int source, int tag, size_t nbytes, struct mci_sink *sink);
+bool mci_recv_sink(struct mci_recv *op, struct mci_pt2pt_peer *from, size_t charge, int source,
+                   int tag, size_t nbytes, struct mci_sink *sink);
 void mci_recv_prepare(struct mci_recv *op, const mcomm_iov_t *iov, size_t iov_count, size_t nbytes);
 
 /* ---- watch.c

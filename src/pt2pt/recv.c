@@ -105,11 +105,7 @@ void mci_recv_bulk(struct mci_recv *op, struct mci_peer *peer, int source, int t
     }
     frame.w1 = (uint32_t)op->inop.id;
     frame.w2 = (uint32_t)(op->inop.id >> 32);
-    err = mci_peer_send(peer, &frame, NULL, 0, NULL);
-    if (err == MCOMM_ERR_NO_MEM) { /* failed: the operation ends with the peer */
-        mci_inop_close(&op->inop);
-        bulk_received(&op->inop, err);
-    }
+    mci_peer_tell(peer, &frame); /* failed: the operation ends with the peer */
 }
 
 /* ---- a frame that is still arriving goes straight into the buffer ---- */
@@ -118,6 +114,8 @@ static void sink_filled(void *arg, mcomm_err_t err)
     struct sink_place *place = arg;
     struct mci_recv *op = place->op;
 
+    if (err == MCOMM_SUCCESS || err == MCOMM_ERR_BUFFER) /* else it does not count */
+        mci_credit_owe(place->from, place->charge);
     mci_mem_free(place);
     if (op == NULL)
         return;
@@ -125,15 +123,15 @@ static void sink_filled(void *arg, mcomm_err_t err)
     mci_recv_finish(op, err == MCOMM_SUCCESS ? size_err(op) : err);
 }
 
-bool mci_recv_sink(struct mci_recv *op, int source, int tag, size_t nbytes, struct mci_sink *sink)
+bool mci_recv_sink(struct mci_recv *op, struct mci_pt2pt_peer *from, size_t charge, int source,
+                   int tag, size_t nbytes, struct mci_sink *sink)
 {
     struct sink_place *place;
 
     if (op->iov_count != 1 || (place = mci_mem_alloc(sizeof(*place))) == NULL)
         return false;
     recv_sized(op, source, tag, nbytes);
-    place->op = op;
-    place->iov = op->iov[0];
+    *place = (struct sink_place){op, op->iov[0], from, charge};
     op->sink = place;
     op->state = RECV_SINK;
     *sink = (struct mci_sink){&place->iov, 1, sink_filled, place};

@@ -50,9 +50,26 @@ void mci_send_finish(struct mci_send *op, mcomm_err_t err)
     send_done(op, err);
 }
 
+static size_t eager_charge(const struct mci_send *op)
+{
+    return op->flags & MCI_SEND_FREE ? 0 : op->nbytes + MSG_OVERHEAD;
+}
+
+/* The receiver does not give back credit for a frame that did not count. */
+static void eager_uncharge(struct mci_send *op)
+{
+    struct mci_pt2pt_peer *pp = op->peer->p2p;
+
+    pp->used -= eager_charge(op);
+}
+
 static void eager_sent(struct mci_tx *tx, mcomm_err_t err)
 {
-    send_done(mci_container_of(tx, struct mci_send, tx), err);
+    struct mci_send *op = mci_container_of(tx, struct mci_send, tx);
+
+    if (err == MCOMM_ERR_BUFFER)
+        eager_uncharge(op);
+    send_done(op, err);
 }
 
 /* An id under which the receiver's answer finds op, and a place among the waiting. */
@@ -266,7 +283,7 @@ void mci_send_on_cts(struct mci_peer *peer, const struct mci_frame *frame, const
     (void)payload;
     (void)sink;
     if (op == NULL || op->state != SEND_RTS)
-        return;
+        return; /* withdrawn: the cancellation has crossed this frame */
     op->state = SEND_BULK;
     pp->rts_out--;
     memset(&op->outop, 0, sizeof(op->outop));
@@ -306,13 +323,10 @@ void mci_send_fin(struct mci_peer *peer, uint64_t send_id, mcomm_err_t err)
 /* ---- end ---- */
 bool mci_send_cancel(struct mci_send *op)
 {
-    struct mci_pt2pt_peer *pp;
-
     if (op->state == SEND_TX) {
         if (!mci_peer_unsend(op->peer, &op->tx))
             return false;
-        pp = op->peer->p2p;
-        pp->used -= op->flags & MCI_SEND_FREE ? 0 : op->nbytes + MSG_OVERHEAD;
+        eager_uncharge(op);
     } else if (op->state != SEND_HELD) {
         return false;
     }
@@ -328,13 +342,14 @@ void mci_send_withdraw(struct mci_send *op)
     struct mci_frame frame = {.am = MCI_AM_P2P_CANCEL};
     struct mci_pt2pt_peer *pp;
 
-    if (op->is_done || mci_send_cancel(op)) /* done at once: nothing else of op is set */
+    if (op->is_done) /* at once, perhaps: nothing else of op is set */
         return;
     pp = op->peer->p2p;
     op->done = NULL;
+    if (mci_send_cancel(op) || op->is_done)
+        return;
     if (op->state == SEND_TX) {
-        mci_wait_flag(&op->is_done,
-                      MCOMM_FOREVER); /* half a frame is out: ends with the peer's socket */
+        mci_wait_flag(&op->is_done, MCOMM_FOREVER); /* shm: half a frame is in the ring */
         return;
     }
     frame.w0 = op->id;
@@ -372,6 +387,8 @@ mcomm_err_t mci_send_wait(struct mci_send *op, int timeout_ms)
     if (err == MCOMM_SUCCESS)
         return mci_send_explain(op, comm);
     mci_send_withdraw(op);
+    if (op->err == MCOMM_SUCCESS)
+        return MCOMM_SUCCESS; /* it went at the last moment */
     return mci_err_set(MCOMM_ERR_TIMEOUT,
                        "send of %zu bytes to rank %d of %s, tag %d: not received within %d ms",
                        op->nbytes, op->dest, mci_comm_text(comm), op->tag, timeout_ms);

@@ -132,7 +132,8 @@ void mci_rail_on_gone(mci_peer_gone_fn_t fn);
 struct mci_sink {
     const mcomm_iov_t *iov; /* must stay valid until done; NULL with iov_count 0: discard */
     size_t iov_count;       /* the iov may hold less than the payload: the rest is discarded */
-    void (*done)(void *arg, mcomm_err_t err); /* NULL: nobody wants to know; err: PROC_FAILED */
+    /* NULL: nobody wants to know. err: PROC_FAILED; CANCELLED: the sender took the frame back */
+    void (*done)(void *arg, mcomm_err_t err);
     void *arg;
 };
 /*
@@ -177,7 +178,11 @@ bool mci_peer_send_now(struct mci_peer *peer, struct mci_frame *frame, const voi
  * for want of memory, see tell.c. MCOMM_SUCCESS, or PROC_FAILED if the peer is.
  */
 mcomm_err_t mci_peer_tell(struct mci_peer *peer, struct mci_frame *frame);
-/* Take back a frame that is still entirely queued. true: withdrawn, done is not called. */
+/*
+ * Take back a frame that has not gone entirely. true: withdrawn, done is not called, the payload is
+ * read no more and the frame does not count at the receiver. False: it is too late, done has been
+ * or (shm) will be called.
+ */
 bool mci_peer_unsend(struct mci_peer *peer, struct mci_tx *tx);
 
 /* ---- bulk operations ---------------------------------------------------------------------- */

@@ -344,7 +344,7 @@ static void frame_end(struct mci_tcp_lane *lane)
         break;
     case MCI_TCP_RX_SINK:
         if (rx.sink.done != NULL)
-            rx.sink.done(rx.sink.arg, good ? MCOMM_SUCCESS : MCOMM_ERR_BUFFER);
+            rx.sink.done(rx.sink.arg, good ? MCOMM_SUCCESS : MCOMM_ERR_CANCELLED);
         break;
     case MCI_TCP_RX_STASH:
         if (good)

@@ -125,7 +125,10 @@ static void part_set_tx(struct mci_tcp_part *part, struct mci_tx *tx, size_t sen
 
 void mci_tcp_part_void(struct mci_tcp_part *part)
 {
-    part->is_void = true;
+    size_t trailer_at = item_nbytes(&part->header) - sizeof(struct mci_tcp_trailer);
+
+    if (part->sent <= trailer_at) /* else the verdict has been begun, and no source is needed */
+        part->is_void = true;
     part->tx = NULL;
     part->out = NULL;
 }
@@ -485,8 +488,13 @@ bool mci_tcp_lane_unsend(struct mci_tcp_lane *lane, struct mci_tx *tx)
 {
     struct mci_list *node;
 
-    if (lane->part.is_active && lane->part.tx == tx)
-        return false;
+    if (lane->part.is_active && lane->part.tx == tx) { /* half of it is out: the rest is zeros */
+        mci_list_remove(&tx->link);
+        mci_tcp_part_void(&lane->part);
+        if (!lane->part.is_void) /* but for the rest of the trailer: it will be received */
+            tx->done(tx, MCOMM_SUCCESS);
+        return lane->part.is_void;
+    }
     MCI_LIST_FOREACH (node, &lane->queue) {
         if (node == &tx->link) {
             mci_list_remove(node);
