@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* Short copies inline, and copies whose stores go past the caches, for places that this core will
- * not soon read. */
+/* Short copies inline, and long ones of memory that another core has read or will read. */
 #ifndef MCI_BASE_COPY_H
 #define MCI_BASE_COPY_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* At most 48 bytes: moves of 16, 8 and 4 bytes that overlap beat a call. */
@@ -32,10 +32,26 @@ static inline void mci_copy_short(void *to, const void *from, size_t nbytes)
     }
 }
 
-/* Is there such a copy on this processor? */
-bool mci_copy_can_stream(void);
-/* Only if there is, of 128 bytes or more. The ranges must not overlap; all is visible to whoever
- * sees a later store. */
-void mci_copy_stream(char *dst, const char *src, size_t nbytes);
+#define MCI_COPY_LONG 4096u         /* shorter ones: memmove is as good */
+#define MCI_COPY_NO_STREAM SIZE_MAX /* as stream_from */
+
+/* Finds out what the processor does best. Before that, and elsewhere than on x86-64, all is plain.
+ */
+void mci_copy_start(void);
+/* By REP MOVSB where that is best, else with stores past the caches if it is of stream_from bytes
+ * or more, else plain. The ranges may overlap. Whoever sees a later store sees all of it. */
+void mci_copy_long(void *dst, const void *src, size_t nbytes, size_t stream_from);
+/* Past the caches. */
+void mci_copy_stream(void *dst, const void *src, size_t nbytes);
+
+extern bool mci_copy_has_strings; /* REP MOVSB is best; to be changed by tests only */
+
+static inline void mci_copy(void *dst, const void *src, size_t nbytes, size_t stream_from)
+{
+    if (nbytes < MCI_COPY_LONG && nbytes < stream_from)
+        memmove(dst, src, nbytes);
+    else
+        mci_copy_long(dst, src, nbytes, stream_from);
+}
 
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/hash.h"
 #include "base/info.h"
 #include "base/log.h"
@@ -242,6 +243,7 @@ static mcomm_err_t base_start(const mcomm_init_attr_t *attr)
     }
     pthread_once(&fork_once, fork_watch);
     mci_clock_init();
+    mci_copy_start();
     mci_core.is_single_thread = attr->thread_level == MCOMM_THREAD_SINGLE;
     mci_engine_lock_init(mci_core.is_single_thread);
     return MCOMM_SUCCESS;

@@ -234,12 +234,8 @@ mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)
 #else
 void mci_kv_copy_racy(void *dst, const void *src, size_t nbytes)
 {
-    if (KV_UNLIKELY(nbytes >= STREAM_READ_FROM) && mci_copy_can_stream()) {
-        mci_copy_stream(dst, src, nbytes);
-        return;
-    }
     if (nbytes > 0)
-        memcpy(dst, src, nbytes);
+        mci_copy(dst, src, nbytes, STREAM_READ_FROM);
 }
 
 bool mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)
@@ -250,9 +246,5 @@ bool mci_kv_equal_racy(const void *shared, const void *own, size_t nbytes)
 
 void mci_kv_copy_in(void *dst, const void *src, size_t nbytes)
 {
-    if (nbytes >= STREAM_FROM && mci_copy_can_stream()) {
-        mci_copy_stream(dst, src, nbytes);
-        return;
-    }
-    memcpy(dst, src, nbytes);
+    mci_copy(dst, src, nbytes, STREAM_FROM);
 }

@@ -9,44 +9,56 @@
 
 #include "base/copy.h"
 #include "rma/rma_priv.h"
+#include "topo/topo.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define CMA_PIECE ((size_t)4 << 20) /* the engine lock is not held longer than one takes */
 
 /* ---- copying ---- */
-/* From so many bytes on, stores go past the caches: to a far core, and to a near one. */
+/*
+ * From so many bytes on, stores go past the caches: to a far core, and to a near one (where the
+ * processor has nothing better: copy.h). A far reader finds 1 MiB in memory six times sooner than
+ * in the writer's cache; a near one gains only from what would sweep the cache that both share.
+ */
 static size_t stream_far = SIZE_MAX, stream_near = SIZE_MAX;
+/* Puts that follow one another over so many bytes do sweep it, whatever the processor. */
+static size_t run_is_long = SIZE_MAX;
+static _Atomic uintptr_t run_end;           /* where the latest large put ended */
+static _Atomic size_t run_nbytes, run_last; /* of this run so far, and of the run before */
 
 void mci_rma_copy_start(void)
 {
-#if defined(__x86_64__)
-    long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-
-    stream_far = l2 >= 256 * 1024 ? (size_t)l2 : 1u << 20;
-    stream_near = l3 >= 4 << 20 ? (size_t)l3 / 4 : 8u << 20;
-#endif
+    stream_far = mci_topo_cache_nbytes(2);
+    stream_near = mci_topo_cache_nbytes(3) / 4;
+    run_is_long = 3 * stream_near;
 }
 
-static inline bool stores_past_caches(size_t nbytes, const struct rma_target *t)
+/* Does the put belong to a long run, or does it begin one where the run before was long? Threads
+ * that put at the same time break each other's runs: nothing worse than an ordinary copy. */
+static bool is_sweep(const char *dst, size_t nbytes)
 {
-    return nbytes >= stream_far && (nbytes >= stream_near ||
-                                    !atomic_load_explicit(&t->peer->is_near, memory_order_relaxed));
+    size_t run = nbytes;
+
+    if (atomic_load_explicit(&run_end, memory_order_relaxed) == (uintptr_t)dst)
+        run += atomic_load_explicit(&run_nbytes, memory_order_relaxed);
+    else
+        atomic_store_explicit(&run_last, atomic_load_explicit(&run_nbytes, memory_order_relaxed),
+                              memory_order_relaxed);
+    atomic_store_explicit(&run_nbytes, run, memory_order_relaxed);
+    atomic_store_explicit(&run_end, (uintptr_t)dst + nbytes, memory_order_relaxed);
+    return run >= run_is_long ||
+           atomic_load_explicit(&run_last, memory_order_relaxed) >= run_is_long;
 }
 
-/*
- * A far reader finds 1 MiB in memory six times sooner than in the writer's
- * cache; a near one gains only from what would sweep the cache that both share.
- */
 void mci_rma_copy_out(const struct rma_target *t, void *dst, const void *src, size_t nbytes)
 {
-    if (stores_past_caches(nbytes, t) && mci_copy_can_stream() &&
-        ((const char *)src + nbytes <= (char *)dst || (char *)dst + nbytes <= (const char *)src)) {
+    bool is_near = atomic_load_explicit(&t->peer->is_near, memory_order_relaxed);
+
+    if (nbytes >= stream_far && is_sweep(dst, nbytes))
         mci_copy_stream(dst, src, nbytes);
-        return;
-    }
-    memmove(dst, src, nbytes);
+    else
+        mci_copy(dst, src, nbytes, is_near ? stream_near : stream_far);
 }
 
 /* 8 aligned bytes are one store, so that a word put is seen whole. */
@@ -57,7 +69,7 @@ static inline void map_put(const struct rma_target *t, char *dst, const void *sr
 
         memcpy(&word, src, 8);
         memcpy(dst, &word, 8);
-    } else if (nbytes < stream_far) {
+    } else if (nbytes < MCI_COPY_LONG) {
         memmove(dst, src, nbytes);
     } else {
         mci_rma_copy_out(t, dst, src, nbytes);
@@ -72,7 +84,7 @@ static inline void map_get(void *dst, const char *src, size_t nbytes)
         memcpy(&word, src, 8);
         memcpy(dst, &word, 8);
     } else {
-        memmove(dst, src, nbytes);
+        mci_copy(dst, src, nbytes, MCI_COPY_NO_STREAM);
     }
 }
 

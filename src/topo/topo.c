@@ -98,11 +98,17 @@ size_t mci_topo_cache_nbytes(int level)
     static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
                                 _SC_LEVEL3_CACHE_SIZE};
     static const size_t usual[] = {32 * 1024, 1024 * 1024, 8 * 1024 * 1024};
+    char folder[64];
+    int cpu = sched_getcpu();
     size_t nbytes;
     long told;
 
     if (level < 1 || level > 3)
         return usual[2];
+    snprintf(folder, sizeof(folder), "/sys/devices/system/cpu/cpu%d/cache", cpu >= 0 ? cpu : 0);
+    nbytes = mci_topo_cache_in(folder, level);
+    if (nbytes > 0)
+        return nbytes;
     told = sysconf(names[level - 1]);
     if (told > 0)
         return (size_t)told;

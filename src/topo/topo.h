@@ -24,5 +24,8 @@ void mci_topo_forget(void);
  * /proc/self/cgroup; sys_cgroup: where the hierarchies are mounted, /sys/fs/cgroup.
  */
 long mci_topo_cgroup_quota(const char *proc_cgroup, const char *sys_cgroup);
+/* Bytes of the data cache of a level; 0: unknown. folder: a CPU's, as
+ * /sys/devices/system/cpu/cpu0/cache. */
+size_t mci_topo_cache_in(const char *folder, int level);
 
 #endif

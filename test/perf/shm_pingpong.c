@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/lock.h"
 #include "base/loop.h"
 #include "base/settings.h"
@@ -293,6 +294,7 @@ static void start(int sock)
 
     mci_settings_load();
     mci_clock_init();
+    mci_copy_start();
     mci_engine_lock_init(true);
     mci_wait_set_local_ranks(2, 2);
     mci_doorbell_start();

@@ -7,6 +7,8 @@ UNIT_TESTS += %D%/test_base_handle
 %C%_test_base_handle_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += %D%/test_base_wait
 %C%_test_base_wait_LDADD = $(UNIT_LDADD)
+UNIT_TESTS += %D%/test_base_copy
+%C%_test_base_copy_LDADD = $(UNIT_LDADD)
 
 UNIT_TESTS += %D%/test_pt2pt_match
 %C%_test_pt2pt_match_LDADD = $(UNIT_LDADD)

@@ -9,6 +9,7 @@
 #define TEST_RAIL_PAIR_H
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -66,6 +67,7 @@ static inline void rails_up(const char *node)
     CHECK(mci_settings_load() == MCOMM_SUCCESS);
     mci_log_set_level(mci_settings.log);
     mci_clock_init();
+    mci_copy_start();
     mci_engine_lock_init(false);
     CHECK(mci_doorbell_start() == MCOMM_SUCCESS);
     CHECK(mci_loop_start() == MCOMM_SUCCESS);

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/hash.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -30,6 +31,7 @@ static inline void base_up(void)
 {
     assert_int_equal(mci_settings_load(), MCOMM_SUCCESS);
     mci_clock_init();
+    mci_copy_start();
     mci_engine_lock_init(false);
     mci_wait_set_local_ranks(2, 2);
     assert_int_equal(mci_doorbell_start(), MCOMM_SUCCESS);

@@ -128,6 +128,29 @@ static void affinity_bounds_the_cores(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
+static void caches_are_those_of_a_core(void **state)
+{
+    (void)state;
+    assert_int_equal(mci_topo_cache_in(root, 1), 0);
+    write_file("index0/level", "1\n");
+    write_file("index0/type", "Instruction\n");
+    write_file("index0/size", "64K\n");
+    assert_int_equal(mci_topo_cache_in(root, 1), 0);
+    write_file("index1/level", "1\n");
+    write_file("index1/type", "Data\n");
+    write_file("index1/size", "48K\n");
+    assert_int_equal(mci_topo_cache_in(root, 1), 48 << 10);
+    write_file("index3/level", "3\n");
+    write_file("index3/type", "Unified\n");
+    write_file("index3/size", "32768K\n");
+    assert_int_equal(mci_topo_cache_in(root, 3), 32 << 20);
+    assert_int_equal(mci_topo_cache_in(root, 2), 0);
+    write_file("index3/size", "nonsense\n");
+    assert_int_equal(mci_topo_cache_in(root, 3), 0);
+    write_file("index3/size", "99999999999999999999K\n");
+    assert_int_equal(mci_topo_cache_in(root, 3), 0);
+}
+
 static void text_and_caches_do_without_hwloc(void **state)
 {
     (void)state;
@@ -159,6 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(quota_of_version_1_counts, tree_make, tree_remove),
         cmocka_unit_test_setup_teardown(nonsense_is_no_quota, tree_make, tree_remove),
         cmocka_unit_test(affinity_bounds_the_cores),
+        cmocka_unit_test_setup_teardown(caches_are_those_of_a_core, tree_make, tree_remove),
         cmocka_unit_test_setup_teardown(text_and_caches_do_without_hwloc, tree_make, tree_remove),
     };
 

@@ -22,7 +22,6 @@ static mcomm_err_t shm_start(struct mci_card *card)
     mci_list_init(&rail->pending);
     mci_list_init(&rail->dead);
     mci_random(&rail->probe_token, sizeof(rail->probe_token));
-    mci_shm_copy_init();
     mci_shm_cma_init();
     card->has_shm = 0;
     address[0] = '\0';

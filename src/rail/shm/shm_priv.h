@@ -102,14 +102,6 @@ mcomm_err_t mci_shm_seg_grow(struct mci_shm_seg *seg, int dir, uint64_t pos);
 /* A memfd of the given size that can neither shrink nor grow; -1 and errno. */
 int mci_shm_memfd(const char *name, size_t nbytes);
 
-/* ---- shm_copy.c -------------------------------------------------------------------------------
- */
-void mci_shm_copy_init(void);
-/* Into the ring past the caches (dst may have any alignment); mci_shm_copy_fence() before the flag.
- */
-extern void (*mci_shm_copy_nt)(void *dst, const void *src, size_t nbytes);
-void mci_shm_copy_fence(void);
-
 /* ---- connections ------------------------------------------------------------------------------
  */
 enum mci_shm_state {

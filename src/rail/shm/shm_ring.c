@@ -118,10 +118,7 @@ static void cursor_copy(struct mci_iov_cursor *cur, char *dst, size_t nbytes, bo
     size_t n;
 
     while (nbytes > 0 && (n = mci_iov_next(cur, nbytes, &src)) > 0) {
-        if (past_caches)
-            mci_shm_copy_nt(dst, src, n);
-        else
-            memcpy(dst, src, n);
+        mci_copy(dst, src, n, past_caches ? NT_MIN : MCI_COPY_NO_STREAM);
         dst += n;
         nbytes -= n;
     }
@@ -149,8 +146,6 @@ static enum sent small_send(struct mci_shm_conn *conn, const struct mci_frame *f
         return SENT_NOT;
     mci_iov_seek(&cur, iov, iov_count, 0);
     cursor_copy(&cur, dst, nbytes, past_caches);
-    if (past_caches)
-        mci_shm_copy_fence();
     slot_publish_long(conn, frame, 0, MCI_SHM_WHOLE);
     conn->tx_pos += lines_up(nbytes);
     return SENT_ALL;
@@ -211,8 +206,6 @@ bool mci_shm_stream_push(struct mci_shm_conn *conn)
         if (!ring_has_room(conn, lines_up(n)))
             return false;
         cursor_copy(&conn->tx_cursor, conn->tx_ring + (pos & conn->ring_mask), n, !is_near);
-        if (!is_near)
-            mci_shm_copy_fence();
         atomic_store_explicit(flag, pos + n, memory_order_release);
         mci_doorbell_ring(conn->bell);
         conn->tx_left -= n;
