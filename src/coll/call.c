@@ -41,22 +41,6 @@ void mci_coll_recv_start(struct coll_call *call, struct mci_recv *op, void *buf,
     mci_recv_start(op, call->comm, MCI_CTX_COLL, buf, nbytes, source, call->tag);
 }
 
-static mcomm_err_t send_result(struct coll_call *call, const struct mci_send *op)
-{
-    return op->err == MCOMM_SUCCESS ? MCOMM_SUCCESS : mci_send_explain(op, call->comm);
-}
-
-static mcomm_err_t recv_result(struct coll_call *call, const struct mci_recv *op, size_t nbytes)
-{
-    if (op->status.error != MCOMM_SUCCESS && op->status.error != MCOMM_ERR_TRUNCATE)
-        return mci_recv_explain(op, call->comm);
-    if (op->status.nbytes != nbytes)
-        return mci_err_set(MCOMM_ERR_MISMATCH,
-                           "%s: rank %d sends %zu bytes where rank %d expects %zu", call->name,
-                           op->status.source, op->status.nbytes, call->comm->rank, nbytes);
-    return MCOMM_SUCCESS;
-}
-
 static mcomm_err_t call_step(struct coll_call *call)
 {
     mcomm_err_t err = mci_coll_poisoned(call);
@@ -68,6 +52,37 @@ static mcomm_err_t call_step(struct coll_call *call)
         err = mci_err_set(err, "%s number %u did not end within %d ms", call->name, call->seq,
                           call->comm->timeout_ms);
     return err;
+}
+
+/* The other side withdrew its half: it ends this call with an error and tells which. */
+static mcomm_err_t given_up(struct coll_call *call)
+{
+    mcomm_err_t err;
+
+    do {
+        err = call_step(call);
+    } while (err == MCOMM_SUCCESS);
+    return err;
+}
+
+static mcomm_err_t send_result(struct coll_call *call, const struct mci_send *op)
+{
+    if (op->err == MCOMM_ERR_CANCELLED)
+        return given_up(call);
+    return op->err == MCOMM_SUCCESS ? MCOMM_SUCCESS : mci_send_explain(op, call->comm);
+}
+
+static mcomm_err_t recv_result(struct coll_call *call, const struct mci_recv *op, size_t nbytes)
+{
+    if (op->status.error == MCOMM_ERR_CANCELLED)
+        return given_up(call);
+    if (op->status.error != MCOMM_SUCCESS && op->status.error != MCOMM_ERR_TRUNCATE)
+        return mci_recv_explain(op, call->comm);
+    if (op->status.nbytes != nbytes)
+        return mci_err_set(MCOMM_ERR_MISMATCH,
+                           "%s: rank %d sends %zu bytes where rank %d expects %zu", call->name,
+                           op->status.source, op->status.nbytes, call->comm->rank, nbytes);
+    return MCOMM_SUCCESS;
 }
 
 mcomm_err_t mci_coll_send_wait(struct coll_call *call, struct mci_send *op)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 
 static uint64_t seed_state;
 
@@ -347,6 +348,22 @@ static void test_death(void)
     EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_barrier(MCOMM_COMM_WORLD));
 }
 
+/* The last rank dies anywhere in a call whose messages are large: halves are withdrawn. */
+static void test_death_amid(void)
+{
+    static float in[60000], out[60000];
+    const struct itimerval soon = {.it_value = {.tv_usec = 3000}}; /* SIGALRM ends the process */
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    OK(mcomm_barrier(MCOMM_COMM_WORLD));
+    if (mp_rank == mp_size - 1)
+        setitimer(ITIMER_REAL, &soon, NULL);
+    while (err == MCOMM_SUCCESS)
+        err = mcomm_allreduce(in, out, 60000, MCOMM_FLOAT, MCOMM_SUM, MCOMM_COMM_WORLD);
+    if (err != MCOMM_ERR_PROC_FAILED)
+        MP_FAIL("%s: %s", mcomm_err_name(err), mcomm_last_error());
+}
+
 /* A member that gave up takes the others with it, whatever they wait for. */
 static void test_timeout(void)
 {
@@ -380,6 +397,8 @@ int main(int argc, char **argv)
         test_same_bits();
     else if (strcmp(what, "mismatch") == 0)
         test_mismatch();
+    else if (strcmp(what, "death_amid") == 0)
+        test_death_amid();
     else if (strcmp(what, "death") == 0)
         test_death();
     else if (strcmp(what, "timeout") == 0)
