@@ -2,14 +2,17 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Start and end again and again in one process: afterwards there are no more threads, descriptors,
- * mappings and no more memory than before; counting of users; fork; calls at the wrong time.
+ * mappings and no more memory than before; counting of users; fork; calls at the wrong time; the
+ * launcher dies.
  */
 #include "mp.h"
 
 #include <dirent.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static int count_entries(const char *path)
@@ -257,6 +260,35 @@ static void test_attr(void)
     OK(mcomm_finalize());
 }
 
+/*
+ * The caller kills the launcher, which is this process's parent. "end": the library ends the
+ * process, whether it computes (rank 0) or waits in a call. "ignore": all go on together.
+ */
+static void test_launcher_lost(bool is_ignored)
+{
+    sigset_t set;
+    int got;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+    CHECK(prctl(PR_SET_PDEATHSIG, SIGUSR2) == 0);
+    mp_init();
+    talk();
+    printf("rank %d: ready\n", mp_rank);
+    fflush(stdout);
+    if (is_ignored) {
+        CHECK(sigwait(&set, &got) == 0);
+        talk();
+        OK(mcomm_finalize());
+        printf("rank %d: went on\n", mp_rank);
+        return;
+    }
+    while (mp_rank == 0)
+        pause();
+    OK(mcomm_recv(&got, sizeof(got), 0, 2, MCOMM_COMM_WORLD, NULL));
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "counted";
@@ -269,6 +301,8 @@ int main(int argc, char **argv)
         test_fork();
     else if (strcmp(name, "leaks") == 0)
         test_leaks();
+    else if (strcmp(name, "lost") == 0)
+        test_launcher_lost(argc > 2 && strcmp(argv[2], "ignore") == 0);
     else if (strcmp(name, "attr") == 0)
         test_attr();
     else

@@ -8,7 +8,7 @@ MP_PROGS += %D%/rt_start %D%/rt_edges
 MP_CASES += %D%/rt_start.mp %D%/rt_start_pmix.mp %D%/rt_again.mp %D%/rt_again_pmix.mp %D%/rt_detach.mp \
 	%D%/rt_missing.mp %D%/rt_missing_pmix.mp %D%/rt_stopped.mp %D%/rt_stopped_pmix.mp \
 	%D%/rt_abort.mp %D%/rt_abort_pmix.mp %D%/rt_death_told.mp %D%/rt_death_untold.mp \
-	%D%/rt_64.mp %D%/rt_64_pmix.mp %D%/rt_intruders.mp %D%/rt_edges.mp
+	%D%/rt_64.mp %D%/rt_64_pmix.mp %D%/rt_torchrun.mp %D%/rt_intruders.mp %D%/rt_edges.mp
 SCRIPT_TESTS += %D%/rt_launcher_lost.sh
 
 # core: communicators, start and end
@@ -33,7 +33,7 @@ MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bit
 # rma
 MP_PROGS += %D%/rma
 MP_CASES += %D%/rma_random_allocate.mp %D%/rma_random_create.mp %D%/rma_random_dynamic.mp \
-	%D%/rma_random_nocma.mp %D%/rma_random_noshm.mp %D%/rma_atomics_allocate.mp \
+	%D%/rma_kill_all.mp %D%/rma_random_nocma.mp %D%/rma_random_noshm.mp %D%/rma_atomics_allocate.mp \
 	%D%/rma_atomics_create.mp %D%/rma_atomics_dynamic.mp %D%/rma_refused.mp
 EXTRA_DIST += %D%/rma_window.h
 MP_PROGS += %D%/rma_lock %D%/rma_epoch %D%/rma_signal %D%/rma_target %D%/rma_windows %D%/rma_threads
@@ -53,7 +53,7 @@ EXTRA_DIST += %D%/pt2pt_check.h
 MP_CASES += %D%/pt2pt_random.mp %D%/pt2pt_calls.mp
 MP_PROGS += %D%/pt2pt_flow %D%/pt2pt_threads %D%/pt2pt_death %D%/pt2pt_timeout
 %C%_pt2pt_threads_LDADD = $(LDADD) -lpthread
-MP_CASES += %D%/pt2pt_credit.mp %D%/pt2pt_many.mp %D%/pt2pt_probe.mp %D%/pt2pt_huge.mp \
+MP_CASES += %D%/pt2pt_credit.mp %D%/pt2pt_many.mp %D%/pt2pt_probe.mp %D%/pt2pt_huge.mp %D%/pt2pt_torchrun.mp %D%/pt2pt_kill_all.mp \
 	%D%/pt2pt_threads.mp %D%/pt2pt_timeout.mp
 MP_CASES += %D%/pt2pt_death_recv.mp %D%/pt2pt_death_send.mp %D%/pt2pt_death_ssend.mp \
 	%D%/pt2pt_death_stream.mp %D%/pt2pt_death_waitany.mp %D%/pt2pt_death_any.mp \

@@ -34,7 +34,8 @@ KEYS = {
     "cpus": ("", False),
     "uids": ("", False),
 }
-LAUNCHERS = ("tcp", "mpirun", "prterun", "srun", "srun-pmi2", "hydra", "singleton")
+LAUNCHERS = ("tcp", "mpirun", "prterun", "srun", "srun-pmi2", "hydra", "torchrun",
+             "torch-env", "singleton")
 PACKAGES = ("pmix", "ucx", "numa", "verbs", "liburing", "xxhash", "sodium", "zlib")
 NEED_LAUNCHER = {"mpirun": "pmix", "prterun": "pmix", "srun": "pmix"}
 

@@ -25,9 +25,11 @@ import mprun_sandbox
 import mprun_sweep
 
 SKIPPED = 77
-RANK_VARS = ("PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+OWN_LAUNCHERS = ("tcp", "torch-env", "singleton")  # the ranks are children of this file's
+RANK_VARS = ("PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "RANK")
 FOREIGN = re.compile(r"^(PMIX|PMI|OMPI|PRTE|SLURM|HYDI|HYDRA|MPIR|TORCHELASTIC)_|"
-                     r"^MCOMM_(?!TEST_)|^(RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)$")
+                     r"^MCOMM_(?!TEST_)|"
+                     r"^((LOCAL_)?RANK|(LOCAL_)?WORLD_SIZE|MASTER_ADDR|MASTER_PORT)$")
 MAX_LINES = 200
 
 
@@ -49,6 +51,8 @@ def launcher_program(launcher):
         return first_program("mpiexec.hydra")
     if launcher in ("srun", "srun-pmi2"):
         return first_program("srun")
+    if launcher == "torchrun":
+        return first_program(os.environ.get("TORCHRUN"), "torchrun")
     return sys.executable
 
 
@@ -75,6 +79,8 @@ def launcher_command(variant):
             ["--runtime-options", "notifyerrors,recoverable"] * dies
     if launcher == "hydra":
         return [program, "-n", np] + ["-disable-auto-cleanup"] * dies
+    if launcher == "torchrun":
+        return [program, "--standalone", "--nproc-per-node", np, "--no-python"]
     return [program, "--mpi=" + ("pmi2" if launcher == "srun-pmi2" else "pmix"), "--overcommit",
             "--mem=0", "--kill-on-bad-exit=%d" % (not dies), "-n", np]
 
@@ -85,7 +91,18 @@ def launcher_environment(launcher):
                 "PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if launcher in ("srun", "srun-pmi2"):
         return {"SLURM_CONF": os.environ["MCOMM_TEST_SLURM_CONF"]}
+    if launcher == "torchrun":
+        return {"MCOMM_RENDEZVOUS": "torchrun", "MCOMM_SECRET": secrets.token_hex(32)}
     return {}
+
+
+def torch_environment(rank, np, port):
+    """What torchrun sets for each process of one node."""
+    return {"RANK": str(rank), "WORLD_SIZE": str(np), "LOCAL_RANK": str(rank),
+            "LOCAL_WORLD_SIZE": str(np), "GROUP_RANK": "0", "ROLE_NAME": "default",
+            "MASTER_ADDR": "localhost", "MASTER_PORT": str(port - 1),
+            "TORCHELASTIC_RUN_ID": "none", "TORCHELASTIC_RESTART_COUNT": "0",
+            "TORCHELASTIC_MAX_RESTARTS": "0", "TORCHELASTIC_USE_AGENT_STORE": "True"}
 
 
 def free_port():
@@ -165,6 +182,9 @@ class Run:
             if variant.launcher == "tcp":
                 mine.setdefault("MCOMM_RENDEZVOUS", "%s:%d" % (address, port))
                 mine.update(MCOMM_RANK=str(rank), MCOMM_SIZE=str(variant.np), MCOMM_SECRET=secret)
+            elif variant.launcher == "torch-env":
+                mine.setdefault("MCOMM_RENDEZVOUS", "torchrun")
+                mine.update(torch_environment(rank, variant.np, port), MCOMM_SECRET=secret)
             if variant.nodes > 1:
                 mine["MCOMM_NODE"] = "node%d" % variant.node_of(rank)
             elif variant.hosts > 1:
@@ -277,7 +297,7 @@ class Run:
             lines = self.output(limit=None).splitlines()
             reasons = [line for line in lines if "skip" in line.lower()] or lines
             return SKIPPED, (reasons[0] if reasons else "")
-        if self.variant.dies and self.variant.launcher not in ("tcp", "singleton"):
+        if self.variant.dies and self.variant.launcher not in OWN_LAUNCHERS:
             self.launched_ranks()
         text = self.output(limit=None)
         for pattern in self.variant.match:
@@ -297,7 +317,7 @@ class Run:
         begin = time.monotonic()
         self.sandbox = mprun_sandbox.Sandbox(self.variant)
         env = self.environment()
-        if self.variant.launcher in ("tcp", "singleton"):
+        if self.variant.launcher in OWN_LAUNCHERS:
             self.start_tcp(env)
         else:
             self.start_launcher(env)
