@@ -69,3 +69,7 @@ MP_PROGS += %D%/kv
 MP_CASES += %D%/kv_random.mp %D%/kv_pressure.mp %D%/kv_race.mp %D%/kv_modes.mp %D%/kv_args.mp \
 	%D%/kv_large.mp %D%/kv_kill_all.mp \
 	%D%/kv_views.mp %D%/kv_many.mp %D%/kv_death2.mp %D%/kv_death4.mp %D%/kv_threads.mp %D%/kv_far_calls.mp
+
+# little of everything
+MP_PROGS += %D%/limits
+MP_CASES += %D%/limits_shm.mp %D%/limits_as.mp %D%/limits_nofile.mp %D%/limits_nproc.mp

@@ -47,7 +47,7 @@ class CaseError(Exception):
 class Variant:
     """One run of a case. The attributes are the keys, in their final types."""
 
-    def __init__(self, case, path, np, nodes, launcher):
+    def __init__(self, case, path, np, nodes, launcher, shm):
         self.path = path
         self.np = np
         self.nodes = nodes
@@ -62,7 +62,7 @@ class Variant:
         self.kill_all = int(case["kill_all"])
         self.hosts = int(case["hosts"] or 0)
         self.nics = int(case["nics"])
-        self.shm = case["shm"]
+        self.shm = shm
         self.cma = case["cma"] == "yes"
         self.cpus = {int(cpu) for cpu in case["cpus"].split(",") if cpu}
         self.uids = dict(map(int, pair.split(":")) for pair in case["uids"].split(",") if pair)
@@ -75,6 +75,8 @@ class Variant:
             text += " nodes=%d" % self.nodes
         if self.hosts:
             text += " hosts=%d" % self.hosts
+        if self.shm:
+            text += " shm=" + self.shm
         return text
 
     def node_of(self, rank):
@@ -142,8 +144,9 @@ def read_variants(path, overrides):
         for launcher in launchers:
             if launcher not in LAUNCHERS:
                 raise CaseError("launcher=%s: known are %s" % (launcher, " ".join(LAUNCHERS)))
-        variants = [Variant(case, path, np, num, launcher)
-                    for launcher, num, np in itertools.product(launchers, nodes, nps)
+        variants = [Variant(case, path, np, num, launcher, shm)
+                    for launcher, num, np, shm in itertools.product(launchers, nodes, nps,
+                                                                    case["shm"].split(","))
                     if num <= np and (launcher != "singleton" or np == 1)]
     except (OSError, ValueError) as err:
         raise CaseError(str(err)) from err

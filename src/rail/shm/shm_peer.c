@@ -30,6 +30,7 @@
 #define RETRY_NS 2000000 /* the listener's queue was full, or it closed before it answered */
 #define TRIES_MAX 4
 #define YIELD_NS 100000000 /* is the process to which we yielded still there? */
+#define PAUSE_NS 100000000 /* no descriptor or memory for one more connection */
 #define BACKLOG 256
 #define KICK_IDLE_NS 20000
 #define KICK_MAX_NS 1000000
@@ -532,6 +533,15 @@ static void incoming_admitted(void *arg, const struct mci_handshake_end *end)
         conn_drop(conn);
 }
 
+static void pause_over(struct mci_loop_timer *timer)
+{
+    (void)timer;
+    mci_loop_fd_mod(&mci_shm_rail.listener, EPOLLIN);
+}
+
+static struct mci_loop_timer listen_pause = {.link = {&listen_pause.link, &listen_pause.link},
+                                             .fn = pause_over};
+
 static void listener_ready(struct mci_loop_fd *handle, uint32_t events)
 {
     int fd;
@@ -539,6 +549,11 @@ static void listener_ready(struct mci_loop_fd *handle, uint32_t events)
     (void)events;
     while ((fd = accept4(handle->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
         mci_handshake_accept(fd, NULL, 0, mci_settings.connect_timeout, incoming_admitted, NULL);
+    if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS)
+        return;
+    mci_log_warn("shm rail: cannot accept a connection: %s", strerror(errno));
+    mci_loop_fd_mod(handle, 0); /* it would be reported again at once */
+    mci_loop_timer_set(&listen_pause, PAUSE_NS);
 }
 
 mcomm_err_t mci_shm_listen(struct mci_card *card)
@@ -577,6 +592,7 @@ void mci_shm_unlisten(void)
 
     mci_handshake_cancel_incoming(incoming_admitted);
     mci_loop_timer_cancel(&kick_again);
+    mci_loop_timer_cancel(&listen_pause);
     if (listener->fd < 0)
         return;
     mci_loop_fd_del(listener);
