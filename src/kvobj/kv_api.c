@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "base/settings.h"
-#include "kvobj/kv_priv.h"
+#include "kvobj/kv_far.h"
 #include "kvobj/kvobj.h"
 
 #include <stddef.h>
@@ -120,13 +120,8 @@ mcomm_err_t mcomm_kv_close(mcomm_kv_t *kv_p)
 }
 
 /* ---- single objects ---- */
-struct put_how {
-    unsigned mode;
-    int preferred;
-};
-
 static mcomm_err_t put_how(const struct mci_kv *kv, const mcomm_kv_put_attr_t *attr,
-                           struct put_how *how)
+                           struct kv_put_how *how)
 {
     mcomm_kv_put_attr_t a = MCOMM_KV_PUT_ATTR_DEFAULT;
 
@@ -156,7 +151,7 @@ mcomm_err_t mcomm_kv_put(mcomm_kv_t kv_handle, const void *key, size_t key_nbyte
 {
     struct mci_kv *kv;
     struct kv_key k;
-    struct put_how how;
+    struct kv_put_how how;
     mcomm_err_t err = kv_key_enter(kv_handle, key, key_nbytes, &kv);
 
     if (KV_LIKELY(err == MCOMM_SUCCESS))
@@ -336,7 +331,7 @@ static mcomm_err_t items_enter(mcomm_kv_t handle, const mcomm_kv_item_t *items, 
 static mcomm_err_t item_put(struct mci_kv *kv, const struct kv_key *key, mcomm_kv_item_t *item,
                             const void *arg)
 {
-    const struct put_how *how = arg;
+    const struct kv_put_how *how = arg;
 
     return mci_kv_put(kv, key, item->buf, item->nbytes, how->mode, how->preferred);
 }
@@ -365,16 +360,33 @@ static mcomm_err_t item_remove(struct mci_kv *kv, const struct kv_key *key, mcom
     return not_found(mci_kv_remove(kv, key), key->nbytes);
 }
 
+/* The text of the first error of a batch. */
+static mcomm_err_t items_explain(mcomm_err_t err, const mcomm_kv_item_t *items, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count && items[i].error == MCOMM_SUCCESS)
+        i++;
+    if (err == MCOMM_ERR_NOT_FOUND && i < count)
+        return not_found(err, items[i].key_nbytes);
+    if (err == MCOMM_ERR_TRUNCATE && i < count)
+        return mci_err_set(err, "items[%zu]: the value has %zu bytes", i, items[i].nbytes);
+    return err;
+}
+
 mcomm_err_t mcomm_kv_put_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, size_t count,
                                const mcomm_kv_put_attr_t *attr)
 {
     struct mci_kv *kv;
-    struct put_how how;
+    struct kv_put_how how;
     mcomm_err_t err = items_enter(kv_handle, items, count, true, &kv);
 
     if (err == MCOMM_SUCCESS)
         err = put_how(kv, attr, &how);
-    return err == MCOMM_SUCCESS ? mci_kv_each(kv, items, count, item_put, &how) : err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    return mci_kv_has_far(kv) ? mci_kv_group_put(kv, items, count, &how)
+                              : mci_kv_each(kv, items, count, item_put, &how);
 }
 
 mcomm_err_t mcomm_kv_get_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, size_t count)
@@ -382,7 +394,11 @@ mcomm_err_t mcomm_kv_get_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, siz
     struct mci_kv *kv;
     mcomm_err_t err = items_enter(kv_handle, items, count, true, &kv);
 
-    return err == MCOMM_SUCCESS ? mci_kv_each(kv, items, count, item_get, NULL) : err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (!mci_kv_has_far(kv))
+        return mci_kv_each(kv, items, count, item_get, NULL);
+    return items_explain(mci_kv_group_get(kv, items, count, KV_WANT_INTO), items, count);
 }
 
 mcomm_err_t mcomm_kv_exists_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, size_t count)
@@ -392,7 +408,10 @@ mcomm_err_t mcomm_kv_exists_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, 
 
     if (err != MCOMM_SUCCESS)
         return err;
-    (void)mci_kv_each(kv, items, count, item_exists, NULL);
+    if (mci_kv_has_far(kv))
+        (void)mci_kv_group_get(kv, items, count, KV_WANT_SIZE);
+    else
+        (void)mci_kv_each(kv, items, count, item_exists, NULL);
     for (size_t i = 0; i < count; i++) /* absence is an answer */
         if (items[i].error != MCOMM_SUCCESS && items[i].error != MCOMM_ERR_NOT_FOUND)
             return items[i].error;
@@ -404,7 +423,11 @@ mcomm_err_t mcomm_kv_remove_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, 
     struct mci_kv *kv;
     mcomm_err_t err = items_enter(kv_handle, items, count, false, &kv);
 
-    return err == MCOMM_SUCCESS ? mci_kv_each(kv, items, count, item_remove, NULL) : err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (!mci_kv_has_far(kv))
+        return mci_kv_each(kv, items, count, item_remove, NULL);
+    return items_explain(mci_kv_group_remove(kv, items, count), items, count);
 }
 
 mcomm_err_t mcomm_kv_stats(mcomm_kv_t kv_handle, mcomm_kv_stats_t *stats_p)

@@ -131,7 +131,9 @@ static bool record_move(struct mci_kv *kv, int rank, struct victim *v, const str
         mci_kv_slab_append(kv, rank, old->nbytes, old->nbytes, rec, room) != MCOMM_SUCCESS)
         return false;
     v->budget -= old->nbytes;
-    if (mci_kv_write(kv, rank, KV_DATA, room->at + sizeof(*rec), src + sizeof(*rec),
+    if ((kv->parts[rank].area[KV_DATA] != NULL ||
+         kv->remote->put(kv, rank, KV_DATA, room->at, rec, sizeof(*rec)) == MCOMM_SUCCESS) &&
+        mci_kv_write(kv, rank, KV_DATA, room->at + sizeof(*rec), src + sizeof(*rec),
                      old->nbytes - sizeof(*rec)) == MCOMM_SUCCESS)
         return true;
     mci_kv_room_done(kv, room);
@@ -275,20 +277,34 @@ static mcomm_err_t record_clean(struct mci_kv *kv, int rank, struct victim *v,
 }
 
 /* ---- a slab ---- */
+/* Where its records end, at the latest: what its holder noted when it was full. */
+static uint64_t slab_end(struct mci_kv *kv, int rank, uint32_t slab)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    uint64_t used;
+
+    if (mci_kv_load(kv, rank, kv_count_at(part, slab) + offsetof(struct kv_count, used), &used) !=
+            MCOMM_SUCCESS ||
+        used > part->slab_nbytes)
+        used = part->slab_nbytes;
+    return used;
+}
+
 /* What lives leaves or moves. On an error something may still live there. bytes: of the slab */
 static mcomm_err_t records_clean(struct mci_kv *kv, int rank, struct victim *v, const char *bytes)
 {
     const struct kv_part *part = &kv->parts[rank];
     uint64_t start = (uint64_t)v->slab << part->slab_shift;
+    uint64_t end = slab_end(kv, rank, v->slab);
     mcomm_err_t err = MCOMM_SUCCESS;
     struct kv_rec rec;
 
-    for (uint64_t pos = 0; pos + sizeof(rec) <= part->slab_nbytes && err == MCOMM_SUCCESS;
-         pos += rec.nbytes) {
+    for (uint64_t pos = 0; pos + sizeof(rec) <= end && err == MCOMM_SUCCESS; pos += rec.nbytes) {
         mci_kv_copy_racy(&rec, bytes + pos, sizeof(rec));
         if (rec.gen != kv_word_gen(v->word) || !mci_kv_rec_is_valid(&rec, part->slab_nbytes - pos))
-            break;
-        err = record_clean(kv, rank, v, &rec, bytes + pos, start + pos);
+            rec.nbytes = KV_UNIT; /* of a writer that died; there may be more behind it */
+        else
+            err = record_clean(kv, rank, v, &rec, bytes + pos, start + pos);
     }
     return err;
 }

@@ -304,14 +304,14 @@ void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count)
 
 /* ---- publish ---- */
 struct publishing {
-    struct kv_publish *list;
+    struct kv_publish **list;
     size_t count;
 };
 
 static bool publish_take(void *arg, const struct kv_answer *a, const char *bytes)
 {
     struct publishing *all = arg;
-    struct kv_publish *p = &all->list[a->index < all->count ? a->index : 0];
+    struct kv_publish *p = all->list[a->index < all->count ? a->index : 0];
     struct kv_spot_wire wire;
 
     if (a->index >= all->count || p->is_done)
@@ -332,7 +332,7 @@ static void publish_lost(void *arg, int rank, mcomm_err_t err)
     struct publishing *all = arg;
 
     for (size_t i = 0; i < all->count; i++) {
-        struct kv_publish *p = &all->list[i];
+        struct kv_publish *p = all->list[i];
 
         if (p->is_done || p->rank != rank)
             continue;
@@ -341,22 +341,24 @@ static void publish_lost(void *arg, int rank, mcomm_err_t err)
     }
 }
 
-void mci_kv_far_publish(struct mci_kv *kv, struct kv_publish *list, size_t count)
+void mci_kv_far_publish(struct mci_kv *kv, struct kv_publish **list, size_t count)
 {
     struct publishing all = {list, count};
     struct kv_talk talk;
 
+    if (count == 0)
+        return;
     mci_kv_talk_begin(&talk, kv, KV_CALL_PUBLISH);
     talk.take = publish_take;
     talk.lost = publish_lost;
     talk.arg = &all;
     for (size_t i = 0; i < count; i++) {
-        list[i].err = MCOMM_ERR_TRY_AGAIN;
-        list[i].is_done = true;
-        list[i].has_spot = list[i].is_uncounted = false;
+        list[i]->err = MCOMM_ERR_TRY_AGAIN;
+        list[i]->is_done = true;
+        list[i]->has_spot = list[i]->is_uncounted = false;
     }
     for (size_t i = 0; i < count; i++) {
-        struct kv_publish *p = &list[i];
+        struct kv_publish *p = list[i];
         struct kv_ask ask = {.loc = p->loc,
                              .expect = p->expect,
                              .hint = p->hint,
@@ -364,9 +366,6 @@ void mci_kv_far_publish(struct mci_kv *kv, struct kv_publish *list, size_t count
                              .key_nbytes = (uint16_t)p->key.nbytes,
                              .mode = (uint8_t)p->mode};
 
-        p->rank = kv_home(kv, p->key.hash);
-        if (p->rank == KV_NO_HOME || kv_is_mapped(kv, p->rank))
-            continue;
         p->is_done = false;
         mci_kv_talk_ask(&talk, p->rank, &ask, &p->key, 0);
     }

@@ -11,7 +11,7 @@
 
 #include "kvobj/kv_priv.h"
 
-#define KV_CALL_MAX 32768u    /* bytes of the asks of a call */
+#define KV_CALL_MAX 65408u    /* bytes of the asks of a call */
 #define KV_CALLS 8u           /* of one asker in flight */
 #define KV_REPLY_MAX 1048576u /* bytes of values that a call may bring back, or one value */
 #define KV_INLINE_MAX 262144u /* larger values do not come with an answer, but are read */
@@ -150,8 +150,9 @@ struct kv_fetch { /* one key that is being read */
 /* All of them, some calls at a time. TRY_AGAIN: look again. */
 void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count);
 
-struct kv_publish {
+struct kv_publish { /* one key whose entry is to be changed by its home */
     struct kv_key key;
+    int rank;     /* the home */
     uint64_t loc; /* 0: remove */
     uint64_t expect, hint;
     unsigned mode;
@@ -162,9 +163,78 @@ struct kv_publish {
     mcomm_err_t err;
     bool has_spot, is_uncounted;
     struct kv_spot spot;
-    int rank;
     bool is_done;
 };
-void mci_kv_far_publish(struct mci_kv *kv, struct kv_publish *list, size_t count);
+void mci_kv_far_publish(struct mci_kv *kv, struct kv_publish **list, size_t count);
+
+/* ---- kv_put.c: records being written ---- */
+struct kv_put_how {
+    unsigned mode;
+    int preferred; /* rank, -1 */
+};
+enum kv_writing_state {
+    KV_WRITING_NOTHING,
+    KV_WRITING_DONE, /* whole, counted, not yet to be seen */
+    KV_WRITING_PUBLISHED
+};
+struct kv_writing {
+    enum kv_writing_state state;
+    struct kv_object obj;
+    struct kv_room head;
+    struct kv_room *rooms; /* of the extents, as many as obj.rec.extent_count */
+    uint32_t extent_max;
+    size_t piece_min; /* bytes of value */
+    int unflushed;    /* lender that it is on its way to, in frames; -1: it is there */
+    uint64_t deltas[3];
+};
+void mci_kv_writing_begin(struct kv_writing *wr);
+struct kv_rec mci_kv_rec_start(const struct kv_key *key, enum kv_kind kind, uint64_t nbytes);
+bool mci_kv_is_small(const struct mci_kv *kv, int preferred, uint64_t need); /* never cut */
+/* What a put of a key that exists returns, unless it replaces. */
+mcomm_err_t mci_kv_put_exists(const struct kv_key *key, unsigned mode);
+mcomm_err_t mci_kv_record_write(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
+                                const void *body, size_t body_nbytes, int preferred,
+                                bool is_fresh_only, struct kv_waiter *w); /* wr->obj.rec: started */
+/* A put whose record has perhaps been written; ends it. */
+mcomm_err_t mci_kv_put_written(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
+                               const void *value, size_t nbytes, unsigned mode, int preferred);
+void mci_kv_writing_end(struct mci_kv *kv, struct kv_writing *wr);
+
+/* ---- kv_change.c ---- */
+enum kv_change_step {
+    KV_CHANGE_NEW,
+    KV_CHANGE_INSERT, /* at a home that is mapped: there is no such key */
+    KV_CHANGE_OLD,    /* a record is replaced that is counted off here */
+    KV_CHANGE_DONE
+};
+struct kv_change { /* of what a key stands for */
+    struct kv_key key;
+    uint64_t loc, hint; /* of the new record; 0: remove */
+    unsigned mode;
+    int unflushed;   /* rank that the record is on its way to, -1: none */
+    uint64_t origin; /* of the value seen first, 0 before; kept from try to try */
+    /* out: SUCCESS; EXISTS (mode); NOT_FOUND (remove); TRY_AGAIN; errors that are the caller's */
+    mcomm_err_t err;
+    bool is_published; /* false with SUCCESS: another one was put after it already */
+    /* kv_change.c's own */
+    enum kv_change_step step;
+    int home;
+    bool is_home_near, is_lost, is_reading, is_counting;
+    struct kv_spot spot;
+    struct kv_object old;
+    struct kv_publish publish;
+    uint64_t deltas[3];
+};
+/* At most KV_FAR_GROUP, of different keys. */
+void mci_kv_changes_apply(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                          struct kv_waiter *w);
+
+/* ---- kv_group.c: batches; as mci_kv_each() ---- */
+bool mci_kv_has_far(const struct mci_kv *kv);
+mcomm_err_t mci_kv_group_get(struct mci_kv *kv, mcomm_kv_item_t *items, size_t count,
+                             enum kv_want want);
+mcomm_err_t mci_kv_group_put(struct mci_kv *kv, mcomm_kv_item_t *items, size_t count,
+                             const struct kv_put_how *how);
+mcomm_err_t mci_kv_group_remove(struct mci_kv *kv, mcomm_kv_item_t *items, size_t count);
 
 #endif

@@ -235,6 +235,9 @@ struct kv_remote_ops { /* parts that are not mapped. Blocking but for get and pu
                        size_t count); /* done at the next flush */
     mcomm_err_t (*fetch_add)(struct mci_kv *kv, int rank, uint64_t at, uint64_t delta,
                              uint64_t *old_p);
+    /* Bytes of a put that goes as one frame: copied or sent at once, and before what is sent next.
+     */
+    size_t (*frame_max)(struct mci_kv *kv, int rank);
     /* kv_far.h. A call is sent after what was put there before, as far as that went in frames. */
     void (*call_start)(struct mci_kv *kv, struct kv_call *call, const void *bytes, size_t nbytes);
     void (*call_wait)(struct mci_kv *kv, struct kv_call *call);
@@ -454,9 +457,9 @@ unsigned mci_kv_slab_free_count(struct mci_kv *kv, int rank);
 mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave);
 void mci_kv_slab_close(struct mci_kv *kv, int rank); /* no more appends. lock: open[rank] */
 /*
- * Append a record of *rec's kind with at least min and at most max bytes and write its header. For
- * an extent value_nbytes is cut to what fits. A remote rec is borrowed until the caller's next
- * flush, which comes before the record is published. TRY_AGAIN: no room. lock: open[rank]
+ * Append a record of *rec's kind with at least min and at most max bytes and write its header, if
+ * it is mapped; else that is the caller's. For an extent value_nbytes is cut to what fits.
+ * TRY_AGAIN: no room. lock: open[rank]
  */
 mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64_t max,
                                struct kv_rec *rec, struct kv_room *room);

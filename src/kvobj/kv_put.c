@@ -8,26 +8,11 @@
 #include "config.h"
 
 #include "base/mem.h"
-#include "kvobj/kv_priv.h"
+#include "kvobj/kv_far.h"
 
 #include <string.h>
 
-enum writing_state {
-    WRITING_NOTHING,
-    WRITING_DONE, /* whole, counted, not yet to be seen */
-    WRITING_PUBLISHED
-};
-
-struct writing {
-    enum writing_state state;
-    struct kv_object obj;
-    struct kv_room head;
-    struct kv_room *rooms; /* of the extents, as many as obj.rec.extent_count */
-    uint32_t extent_max;
-    size_t piece_min; /* bytes of value */
-};
-
-static struct kv_rec rec_start(const struct kv_key *key, enum kv_kind kind, uint64_t nbytes)
+struct kv_rec mci_kv_rec_start(const struct kv_key *key, enum kv_kind kind, uint64_t nbytes)
 {
     struct kv_rec rec = {.kind = (uint16_t)kind,
                          .key_nbytes = kind == KV_EXTENT ? 0 : (uint16_t)key->nbytes,
@@ -38,34 +23,113 @@ static struct kv_rec rec_start(const struct kv_key *key, enum kv_kind kind, uint
     return rec;
 }
 
+/* Header and key, and of the value what a frame takes; the rest is left. */
+static mcomm_err_t front_send(struct mci_kv *kv, const struct kv_room *room,
+                              const struct kv_rec *rec, const struct kv_key *key, const char *body,
+                              size_t nbytes, size_t frame_max, size_t *done_p)
+{
+    uint64_t body_at = kv_body_at((enum kv_kind)rec->kind, rec->key_nbytes, rec->value_nbytes);
+    char front[KV_CALL_MAX];
+
+    *done_p = nbytes < frame_max - body_at ? nbytes : frame_max - body_at;
+    memcpy(front, rec, sizeof(*rec));
+    memset(front + sizeof(*rec), 0, body_at - sizeof(*rec));
+    memcpy(front + sizeof(*rec), key->ptr, rec->key_nbytes);
+    if (*done_p > 0)
+        memcpy(front + body_at, body, *done_p);
+    return kv->remote->put(kv, room->rank, KV_DATA, room->at, front, body_at + *done_p);
+}
+
+/* On its way; in frames, if *is_in_order_p: what is sent there later comes later. */
+static mcomm_err_t body_send(struct mci_kv *kv, const struct kv_room *room,
+                             const struct kv_rec *rec, const struct kv_key *key, const char *body,
+                             size_t nbytes, bool *is_in_order_p)
+{
+    uint64_t at =
+        room->at + kv_body_at((enum kv_kind)rec->kind, rec->key_nbytes, rec->value_nbytes);
+    size_t frame_max = kv->remote->frame_max(kv, room->rank), done = 0, n;
+    bool has_frames = frame_max >= 2 * KV_KEY_MAX;
+    mcomm_err_t err;
+
+    if (frame_max > KV_CALL_MAX)
+        frame_max = KV_CALL_MAX;
+    *is_in_order_p = has_frames && nbytes <= KV_INLINE_MAX;
+    if (has_frames) {
+        err = front_send(kv, room, rec, key, body, nbytes, frame_max, &done);
+    } else { /* from where they lie until the flush */
+        err = kv->remote->put(kv, room->rank, KV_DATA, room->at, rec, sizeof(*rec));
+        if (err == MCOMM_SUCCESS && rec->key_nbytes > 0)
+            err = kv->remote->put(kv, room->rank, KV_DATA, room->at + sizeof(*rec), key->ptr,
+                                  rec->key_nbytes);
+    }
+    for (; done < nbytes && err == MCOMM_SUCCESS; done += n) {
+        n = *is_in_order_p && nbytes - done > frame_max ? frame_max : nbytes - done;
+        err = kv->remote->put(kv, room->rank, KV_DATA, at + done, body + done, n);
+    }
+    return err;
+}
+
+static void body_copy(struct mci_kv *kv, const struct kv_room *room, const struct kv_rec *rec,
+                      const struct kv_key *key, const void *body, size_t nbytes)
+{
+    char *at = kv->parts[room->rank].area[KV_DATA] + room->at;
+
+    memcpy(at + sizeof(*rec), key->ptr, rec->key_nbytes);
+    if (nbytes > 0)
+        mci_kv_copy_in(at + kv_body_at((enum kv_kind)rec->kind, rec->key_nbytes, rec->value_nbytes),
+                       body, nbytes);
+}
+
+static mcomm_err_t data_flush(struct mci_kv *kv, int rank, enum kv_area area)
+{
+    mcomm_err_t err = kv->remote->flush(kv, rank, area);
+
+    if (err == MCOMM_ERR_PROC_FAILED)
+        mci_kv_rank_died(kv, rank);
+    return err;
+}
+
 /* lock-free: the room is ours */
 static mcomm_err_t body_write(struct mci_kv *kv, const struct kv_room *room,
                               const struct kv_rec *rec, const struct kv_key *key, const void *body,
                               size_t nbytes)
 {
-    uint64_t body_at = kv_body_at((enum kv_kind)rec->kind, rec->key_nbytes, rec->value_nbytes);
-    char *base = kv->parts[room->rank].area[KV_DATA];
+    bool is_in_order;
     mcomm_err_t err = MCOMM_SUCCESS;
 
-    if (KV_LIKELY(base != NULL)) {
-        memcpy(base + room->at + sizeof(*rec), key->ptr, rec->key_nbytes);
-        if (nbytes > 0)
-            mci_kv_copy_in(base + room->at + body_at, body, nbytes);
+    if (KV_LIKELY(kv->parts[room->rank].area[KV_DATA] != NULL)) {
+        body_copy(kv, room, rec, key, body, nbytes);
         return MCOMM_SUCCESS;
     }
-    if (rec->key_nbytes > 0)
-        err = kv->remote->put(kv, room->rank, KV_DATA, room->at + sizeof(*rec), key->ptr,
-                              rec->key_nbytes);
-    if (err == MCOMM_SUCCESS && nbytes > 0)
-        err = kv->remote->put(kv, room->rank, KV_DATA, room->at + body_at, body, nbytes);
-    if (err == MCOMM_SUCCESS)
-        err = kv->remote->flush(kv, room->rank, KV_DATA);
-    if (err == MCOMM_ERR_PROC_FAILED)
-        mci_kv_rank_died(kv, room->rank);
-    return err;
+    err = body_send(kv, room, rec, key, body, nbytes, &is_in_order);
+    return err == MCOMM_SUCCESS ? data_flush(kv, room->rank, KV_DATA) : err;
 }
 
-static mcomm_err_t record_write(struct mci_kv *kv, struct writing *wr, const struct kv_key *key,
+/* A head and its counters; what is in order is not waited for here. */
+static mcomm_err_t head_send(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
+                             const void *body, size_t nbytes)
+{
+    const struct kv_rec *rec = &wr->obj.rec;
+    int rank = wr->head.rank;
+    bool is_in_order;
+    mcomm_err_t err = body_send(kv, &wr->head, rec, key, body, nbytes, &is_in_order);
+
+    wr->deltas[0] = rec->nbytes;
+    wr->deltas[1] = rec->value_nbytes;
+    wr->deltas[2] = 1;
+    if (err == MCOMM_SUCCESS)
+        err =
+            kv->remote->add(kv, rank, kv_count_at(&kv->parts[rank], wr->head.slab), wr->deltas, 3);
+    if (err == MCOMM_SUCCESS && is_in_order) {
+        wr->unflushed = rank;
+        return MCOMM_SUCCESS;
+    }
+    if (err == MCOMM_SUCCESS)
+        err = data_flush(kv, rank, KV_DATA);
+    return err == MCOMM_SUCCESS ? data_flush(kv, rank, KV_META) : err;
+}
+
+mcomm_err_t mci_kv_record_write(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
                                 const void *body, size_t body_nbytes, int preferred,
                                 bool is_fresh_only, struct kv_waiter *w)
 {
@@ -79,18 +143,23 @@ static mcomm_err_t record_write(struct mci_kv *kv, struct writing *wr, const str
     wr->obj.rank = wr->head.rank;
     wr->obj.slab = wr->head.slab;
     wr->obj.at = wr->head.at;
-    err = body_write(kv, &wr->head, rec, key, body, body_nbytes);
+    if (KV_UNLIKELY(!kv_is_mapped(kv, wr->head.rank) && rec->kind == KV_INLINE)) {
+        err = head_send(kv, wr, key, body, body_nbytes);
+    } else {
+        err = body_write(kv, &wr->head, rec, key, body, body_nbytes);
+        if (err == MCOMM_SUCCESS)
+            mci_kv_object_count(kv, &wr->obj, 1);
+    }
     if (err != MCOMM_SUCCESS) {
         mci_kv_room_done(kv, &wr->head);
         return err;
     }
-    mci_kv_object_count(kv, &wr->obj, 1);
-    wr->state = WRITING_DONE;
+    wr->state = KV_WRITING_DONE;
     return MCOMM_SUCCESS;
 }
 
 /* ---- values in extents ---- */
-static mcomm_err_t extent_list_grow(struct writing *wr)
+static mcomm_err_t extent_list_grow(struct kv_writing *wr)
 {
     uint32_t max = wr->extent_max == 0 ? 16 : wr->extent_max * 2;
     struct kv_extent *extents = mci_mem_realloc(wr->obj.extents, sizeof(*extents) * max);
@@ -107,11 +176,11 @@ static mcomm_err_t extent_list_grow(struct writing *wr)
     return MCOMM_SUCCESS;
 }
 
-static mcomm_err_t extent_write(struct mci_kv *kv, struct writing *wr, const struct kv_key *key,
+static mcomm_err_t extent_write(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
                                 const char *value, size_t left, int preferred, struct kv_waiter *w,
                                 size_t *written_p)
 {
-    struct kv_rec rec = rec_start(key, KV_EXTENT, left), *head = &wr->obj.rec;
+    struct kv_rec rec = mci_kv_rec_start(key, KV_EXTENT, left), *head = &wr->obj.rec;
     size_t least = left < wr->piece_min ? left : wr->piece_min;
     struct kv_room room;
     mcomm_err_t err = MCOMM_SUCCESS;
@@ -153,30 +222,32 @@ static mcomm_err_t piece_min(const struct mci_kv *kv, const struct kv_key *key, 
     return MCOMM_SUCCESS;
 }
 
-static mcomm_err_t spread_write(struct mci_kv *kv, struct writing *wr, const struct kv_key *key,
+static mcomm_err_t spread_write(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
                                 const char *value, size_t nbytes, int preferred,
                                 struct kv_waiter *w)
 {
     mcomm_err_t err = piece_min(kv, key, nbytes, &wr->piece_min);
     size_t n = 0;
 
-    wr->obj.rec = rec_start(key, KV_SPREAD, nbytes);
+    wr->obj.rec = mci_kv_rec_start(key, KV_SPREAD, nbytes);
     for (size_t done = 0; done < nbytes && err == MCOMM_SUCCESS; done += n)
         err = extent_write(kv, wr, key, value + done, nbytes - done, preferred, w, &n);
     if (err != MCOMM_SUCCESS)
         return err;
-    return record_write(kv, wr, key, wr->obj.extents,
-                        sizeof(struct kv_extent) * wr->obj.rec.extent_count, preferred, false, w);
+    return mci_kv_record_write(kv, wr, key, wr->obj.extents,
+                               sizeof(struct kv_extent) * wr->obj.rec.extent_count, preferred,
+                               false, w);
 }
 
 /* Nothing more will be published: the slabs may be sealed. */
-static void writing_end(struct mci_kv *kv, struct writing *wr)
+void mci_kv_writing_end(struct mci_kv *kv, struct kv_writing *wr)
 {
-    if (wr->state == WRITING_DONE)
+    if (wr->state == KV_WRITING_DONE)
         mci_kv_object_count(kv, &wr->obj, -1);
-    if (wr->state != WRITING_NOTHING)
+    if (wr->state != KV_WRITING_NOTHING)
         mci_kv_room_done(kv, &wr->head);
-    wr->state = WRITING_NOTHING;
+    wr->state = KV_WRITING_NOTHING;
+    wr->unflushed = -1;
     if (KV_LIKELY(wr->rooms == NULL && wr->obj.extents == NULL))
         return;
     for (uint32_t i = 0; wr->rooms != NULL && i < wr->obj.rec.extent_count; i++)
@@ -187,7 +258,7 @@ static void writing_end(struct mci_kv *kv, struct writing *wr)
     mci_kv_object_free(&wr->obj);
 }
 
-static bool is_small(const struct mci_kv *kv, int preferred, uint64_t need)
+bool mci_kv_is_small(const struct mci_kv *kv, int preferred, uint64_t need)
 {
     int rank = preferred >= 0 && kv->parts[preferred].slab_count > 0 ? preferred : kv->rank;
     uint64_t slab_nbytes = kv->parts[rank].slab_nbytes;
@@ -196,7 +267,7 @@ static bool is_small(const struct mci_kv *kv, int preferred, uint64_t need)
 }
 
 /* Also again, when a storage rank died under the first try. */
-static mcomm_err_t value_write(struct mci_kv *kv, struct writing *wr, const struct kv_key *key,
+static mcomm_err_t value_write(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
                                const void *value, size_t nbytes, int preferred, struct kv_waiter *w)
 {
     uint64_t need = kv_body_at(KV_INLINE, key->nbytes, nbytes) + nbytes;
@@ -208,87 +279,140 @@ static mcomm_err_t value_write(struct mci_kv *kv, struct writing *wr, const stru
                            "value of %zu bytes with a key of %zu bytes: the store holds %llu bytes",
                            nbytes, key->nbytes, (unsigned long long)pool);
     do {
-        wr->obj.rec = rec_start(key, KV_INLINE, nbytes);
-        err =
-            record_write(kv, wr, key, value, nbytes, preferred, !is_small(kv, preferred, need), w);
-        if (err == MCOMM_SUCCESS || is_small(kv, preferred, need))
+        wr->obj.rec = mci_kv_rec_start(key, KV_INLINE, nbytes);
+        err = mci_kv_record_write(kv, wr, key, value, nbytes, preferred,
+                                  !mci_kv_is_small(kv, preferred, need), w);
+        if (err == MCOMM_SUCCESS || mci_kv_is_small(kv, preferred, need))
             continue;
         if (err == MCOMM_ERR_TRY_AGAIN || err == MCOMM_ERR_NO_SPACE)
             err = spread_write(kv, wr, key, value, nbytes, preferred, w);
         if (err != MCOMM_SUCCESS)
-            writing_end(kv, wr);
+            mci_kv_writing_end(kv, wr);
     } while (err == MCOMM_ERR_PROC_FAILED &&
              atomic_load_explicit(&kv->pool_nbytes, memory_order_relaxed) > 0);
     return err;
 }
 
 /* ---- publication ---- */
+struct race { /* against others who change the same key */
+    struct kv_waiter w;
+    uint64_t origin; /* of the value that was there first */
+};
+
 /*
- * TRY_AGAIN: the entry changed meanwhile. loc 0: removal. *is_lost_p: there was an entry, but no
- * object any more.
+ * TRY_AGAIN: the entry changed meanwhile. loc 0: removal. EXISTS: another value was put after this
+ * call began, so that this change may count as made just before that. *is_lost_p: there was an
+ * entry, but no object any more.
  */
 static mcomm_err_t replace(struct mci_kv *kv, const struct kv_key *key, const struct kv_spot *spot,
-                           uint64_t loc, uint64_t hint, bool *is_lost_p)
+                           uint64_t loc, uint64_t hint, struct race *race, bool *is_lost_p)
 {
     struct kv_object old;
     mcomm_err_t err = mci_kv_object_at(kv, key->hash, spot, &old, is_lost_p);
 
     if (err != MCOMM_SUCCESS)
         return err;
-    err = mci_kv_dir_swap(kv, spot, loc, hint);
+    if (!*is_lost_p && race->origin != 0 && race->origin != old.rec.origin)
+        err = MCOMM_ERR_EXISTS;
+    else
+        err = mci_kv_dir_swap(kv, spot, loc, hint);
+    if (!*is_lost_p)
+        race->origin = old.rec.origin;
     if (err == MCOMM_SUCCESS && !*is_lost_p)
         mci_kv_object_count(kv, &old, -1);
     mci_kv_object_free(&old);
     return err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_TRY_AGAIN : err;
 }
 
+mcomm_err_t mci_kv_put_exists(const struct kv_key *key, unsigned mode)
+{
+    return mode == MCOMM_KV_IF_ABSENT
+               ? MCOMM_SUCCESS
+               : mci_err_set(MCOMM_ERR_EXISTS, "a key of %zu bytes exists", key->nbytes);
+}
+
+static uint64_t written_loc(const struct kv_writing *wr)
+{
+    return kv_loc_value(kv_place(wr->head.rank, wr->head.at), wr->obj.rec.gen);
+}
+
+/* By way of the key's home, or with a record that is still on its way to its lender. */
+static mcomm_err_t far_change(struct mci_kv *kv, const struct kv_key *key, struct kv_writing *wr,
+                              unsigned mode, struct race *race, struct kv_waiter *w)
+{
+    struct kv_change c = {.key = *key, .mode = mode, .unflushed = -1, .origin = race->origin};
+
+    if (wr != NULL) {
+        c.loc = written_loc(wr);
+        c.hint = wr->obj.rec.nbytes;
+        c.unflushed = wr->unflushed;
+    }
+    mci_kv_changes_apply(kv, &c, 1, w);
+    race->origin = c.origin;
+    if (wr != NULL && c.is_published)
+        wr->state = KV_WRITING_PUBLISHED;
+    return wr != NULL && c.err == MCOMM_ERR_EXISTS ? mci_kv_put_exists(key, mode) : c.err;
+}
+
 /* What the mode says to an object that is there. NOT_FOUND: the put may go on. */
 static mcomm_err_t mode_check(struct mci_kv *kv, const struct kv_key *key,
                               const struct kv_spot *spot, unsigned mode)
 {
-    struct kv_object obj;
-    mcomm_err_t err =
-        mode == MCOMM_KV_REPLACE ? MCOMM_ERR_NOT_FOUND : mci_kv_lookup_at(kv, key, spot, &obj);
+    struct kv_fetch f = {.key = *key, .want = KV_WANT_SIZE};
 
-    if (err == MCOMM_SUCCESS && mode == MCOMM_KV_EXCLUSIVE)
-        err = mci_err_set(MCOMM_ERR_EXISTS, "a key of %zu bytes exists", key->nbytes);
-    return err;
+    if (mode == MCOMM_KV_REPLACE)
+        return MCOMM_ERR_NOT_FOUND;
+    if (spot != NULL)
+        f.err = mci_kv_lookup_at(kv, key, spot, &f.obj);
+    else
+        mci_kv_far_fetch(kv, &f, 1);
+    return f.err == MCOMM_SUCCESS ? mci_kv_put_exists(key, mode) : f.err;
+}
+
+static bool is_near(const struct mci_kv *kv, const struct kv_key *key, const struct kv_writing *wr)
+{
+    return !kv_is_home_far(kv, key->hash) && wr->unflushed < 0;
 }
 
 /* SUCCESS: done one way or the other; TRY_AGAIN: look again. */
-static mcomm_err_t put_once(struct mci_kv *kv, struct writing *wr, const struct kv_key *key,
+static mcomm_err_t put_once(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
                             const void *value, size_t nbytes, unsigned mode, int preferred,
-                            struct kv_waiter *w)
+                            struct kv_waiter *w, struct race *race)
 {
     struct kv_spot spot;
-    uint64_t loc;
-    bool is_lost;
-    mcomm_err_t err = mci_kv_dir_find(kv, key->hash, &spot);
-    bool is_there = err == MCOMM_SUCCESS;
+    bool is_there = false, is_here, is_lost;
+    mcomm_err_t err = MCOMM_ERR_NOT_FOUND;
 
-    if (err != MCOMM_SUCCESS && err != MCOMM_ERR_NOT_FOUND)
-        return err;
-    if (is_there) {
-        err = mode_check(kv, key, &spot, mode);
-        if (err != MCOMM_ERR_NOT_FOUND)
-            return err;
+    if (wr->state == KV_WRITING_DONE && KV_UNLIKELY(kv_is_dead(kv, wr->head.rank)))
+        mci_kv_writing_end(kv, wr);
+    is_here = is_near(kv, key, wr);
+    if (KV_LIKELY(is_here)) {
+        err = mci_kv_dir_find(kv, key->hash, &spot);
+        is_there = err == MCOMM_SUCCESS;
     }
-    if (wr->state == WRITING_NOTHING) {
+    if (is_there || (!is_here && wr->state == KV_WRITING_NOTHING))
+        err = mode_check(kv, key, is_there ? &spot : NULL, mode);
+    if (err != MCOMM_ERR_NOT_FOUND)
+        return err;
+    if (wr->state == KV_WRITING_NOTHING) {
         err = value_write(kv, wr, key, value, nbytes, preferred, w);
         if (err != MCOMM_SUCCESS)
             return err;
     }
-    loc = kv_loc_value(kv_place(wr->head.rank, wr->head.at), wr->obj.rec.gen);
+    if (KV_UNLIKELY(!is_here || wr->unflushed >= 0))
+        return far_change(kv, key, wr, mode, race, w);
     if (is_there)
-        err = replace(kv, key, &spot, loc, wr->obj.rec.nbytes, &is_lost);
+        err = replace(kv, key, &spot, written_loc(wr), wr->obj.rec.nbytes, race, &is_lost);
     else
-        err = mci_kv_dir_insert(kv, key->hash, loc, wr->obj.rec.nbytes, w);
+        err = mci_kv_dir_insert(kv, key->hash, written_loc(wr), wr->obj.rec.nbytes, w);
     if (err == MCOMM_SUCCESS)
-        wr->state = WRITING_PUBLISHED;
-    return !is_there && err == MCOMM_ERR_EXISTS ? MCOMM_ERR_TRY_AGAIN : err;
+        wr->state = KV_WRITING_PUBLISHED;
+    if (err != MCOMM_ERR_EXISTS)
+        return err;
+    return is_there ? MCOMM_SUCCESS : MCOMM_ERR_TRY_AGAIN;
 }
 
-/* A far writer against near ones that replace the object all the time. */
+/* Others removed and put the object all the time. */
 static mcomm_err_t lost_races(void)
 {
     return mci_err_set(MCOMM_ERR_TIMEOUT,
@@ -296,46 +420,69 @@ static mcomm_err_t lost_races(void)
                        KV_PATIENCE_MS);
 }
 
-mcomm_err_t mci_kv_put(struct mci_kv *kv, const struct kv_key *key, const void *value,
-                       size_t nbytes, unsigned mode, int preferred)
+void mci_kv_writing_begin(struct kv_writing *wr)
 {
-    struct writing wr;
-    struct kv_waiter w, race;
+    wr->state = KV_WRITING_NOTHING;
+    wr->obj.extents = NULL;
+    wr->rooms = NULL;
+    wr->extent_max = 0;
+    wr->unflushed = -1;
+}
+
+mcomm_err_t mci_kv_put_written(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
+                               const void *value, size_t nbytes, unsigned mode, int preferred)
+{
+    struct kv_waiter w;
+    struct race race = {.origin = 0};
     mcomm_err_t err;
 
-    wr.state = WRITING_NOTHING;
-    wr.obj.extents = NULL;
-    wr.rooms = NULL;
-    wr.extent_max = 0;
     mci_kv_wait_begin(&w, kv->put_timeout_ms);
-    mci_kv_wait_begin(&race, KV_PATIENCE_MS);
+    mci_kv_wait_begin(&race.w, KV_PATIENCE_MS);
     mci_kv_settle(kv);
     do
-        err = put_once(kv, &wr, key, value, nbytes, mode, preferred, &w);
-    while (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(&race) == MCOMM_SUCCESS);
+        err = put_once(kv, wr, key, value, nbytes, mode, preferred, &w, &race);
+    while (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(&race.w) == MCOMM_SUCCESS);
     if (err == MCOMM_ERR_TRY_AGAIN)
         err = lost_races();
-    writing_end(kv, &wr);
+    mci_kv_writing_end(kv, wr);
     kv_count_up(&kv->stat.puts);
     return err;
 }
 
-mcomm_err_t mci_kv_remove(struct mci_kv *kv, const struct kv_key *key)
+mcomm_err_t mci_kv_put(struct mci_kv *kv, const struct kv_key *key, const void *value,
+                       size_t nbytes, unsigned mode, int preferred)
 {
-    struct kv_waiter race;
+    struct kv_writing wr;
+
+    mci_kv_writing_begin(&wr);
+    return mci_kv_put_written(kv, &wr, key, value, nbytes, mode, preferred);
+}
+
+static mcomm_err_t remove_once(struct mci_kv *kv, const struct kv_key *key, struct race *race)
+{
+    struct kv_spot spot;
+    bool is_lost;
     mcomm_err_t err;
 
-    mci_kv_wait_begin(&race, KV_PATIENCE_MS);
-    do {
-        struct kv_spot spot;
-        bool is_lost;
+    if (kv_is_home_far(kv, key->hash))
+        return far_change(kv, key, NULL, MCOMM_KV_REPLACE, race, &race->w);
+    err = mci_kv_dir_find(kv, key->hash, &spot);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    err = replace(kv, key, &spot, 0, 0, race, &is_lost);
+    if (err == MCOMM_SUCCESS && is_lost)
+        return MCOMM_ERR_NOT_FOUND;
+    return err == MCOMM_ERR_EXISTS ? MCOMM_SUCCESS : err;
+}
 
-        err = mci_kv_dir_find(kv, key->hash, &spot);
-        if (err != MCOMM_SUCCESS)
-            break;
-        err = replace(kv, key, &spot, 0, 0, &is_lost);
-        if (err == MCOMM_SUCCESS && is_lost)
-            err = MCOMM_ERR_NOT_FOUND;
-    } while (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(&race) == MCOMM_SUCCESS);
+mcomm_err_t mci_kv_remove(struct mci_kv *kv, const struct kv_key *key)
+{
+    struct race race = {.origin = 0};
+    mcomm_err_t err;
+
+    mci_kv_wait_begin(&race.w, KV_PATIENCE_MS);
+    do
+        err = remove_once(kv, key, &race);
+    while (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(&race.w) == MCOMM_SUCCESS);
     return err == MCOMM_ERR_TRY_AGAIN ? lost_races() : err;
 }

@@ -3,6 +3,7 @@
 /* The remote table over the public window calls: for parts on other nodes. */
 #include "config.h"
 
+#include "core/core.h"
 #include "kvobj/kv_far.h"
 
 static mcomm_err_t rma_get(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at, void *buf,
@@ -41,6 +42,11 @@ static mcomm_err_t rma_fetch_add(struct mci_kv *kv, int rank, uint64_t at, uint6
     return mcomm_fetch_and_op(&delta, old_p, MCOMM_UINT64, rank, at, MCOMM_SUM, kv->wins[KV_META]);
 }
 
+static size_t rma_frame_max(struct mci_kv *kv, int rank)
+{
+    return mci_comm_peer(kv->core_comm, rank)->eager_max;
+}
+
 const struct kv_remote_ops mci_kv_rma_ops = {
     .size = sizeof(struct kv_remote_ops),
     .get = rma_get,
@@ -49,6 +55,7 @@ const struct kv_remote_ops mci_kv_rma_ops = {
     .cas = rma_cas,
     .add = rma_add,
     .fetch_add = rma_fetch_add,
+    .frame_max = rma_frame_max,
     .call_start = mci_kv_frame_start,
     .call_wait = mci_kv_frame_wait,
 };

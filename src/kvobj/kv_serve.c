@@ -171,46 +171,54 @@ static void serve_get(struct serving *s)
 }
 
 /* ---- publish ---- */
-/* The record at s->spot, for its counters: false: it is not to be seen from here in one step. */
-static bool old_see(struct serving *s, bool *is_lost_p)
+enum old { /* the record that an entry names */
+    OLD_SEEN,
+    OLD_LOST,   /* there is none any more */
+    OLD_FAR,    /* not to be seen from here in one step */
+    OLD_CHANGED /* the entry changed */
+};
+
+static enum old old_see(struct serving *s)
 {
+    struct mci_kv *kv = s->kv;
     int rank = kv_loc_rank(s->spot.loc);
 
     s->obj.extents = NULL;
-    *is_lost_p = rank >= s->kv->size || kv_is_dead(s->kv, rank);
-    if (*is_lost_p)
-        return true;
-    return kv_is_mapped(s->kv, rank) &&
-           mci_kv_object_read(s->kv, s->spot.loc, &s->obj) == MCOMM_SUCCESS &&
-           s->obj.rec.kind == KV_INLINE && s->obj.rec.lo == s->key.hash.lo &&
-           s->obj.rec.hi == s->key.hash.hi;
+    if (rank >= kv->size || kv_is_dead(kv, rank))
+        return OLD_LOST;
+    if (!kv_is_mapped(kv, rank))
+        return OLD_FAR;
+    if (mci_kv_object_read(kv, s->spot.loc, &s->obj) == MCOMM_SUCCESS &&
+        s->obj.rec.lo == s->key.hash.lo && s->obj.rec.hi == s->key.hash.hi &&
+        s->obj.rec.kind != KV_EXTENT)
+        return s->obj.rec.kind == KV_INLINE ? OLD_SEEN : OLD_FAR;
+    return mci_kv_dir_confirm(kv, s->key.hash, &s->spot) == MCOMM_SUCCESS ? OLD_LOST : OLD_CHANGED;
 }
 
 /* TRY_AGAIN: the entry changed; else it has been answered. */
 static mcomm_err_t publish_over(struct serving *s)
 {
     struct mci_kv *kv = s->kv;
-    bool is_lost, is_seen = old_see(s, &is_lost);
+    enum old old = old_see(s);
     mcomm_err_t err;
 
-    if (!is_lost && s->ask.loc != 0 && s->ask.mode != MCOMM_KV_REPLACE) {
+    if (old == OLD_CHANGED)
+        return MCOMM_ERR_TRY_AGAIN;
+    if (old != OLD_LOST && s->ask.loc != 0 && s->ask.mode != MCOMM_KV_REPLACE) {
         say_nothing(s, MCOMM_ERR_EXISTS, 0);
         return MCOMM_SUCCESS;
     }
-    if (is_lost && s->ask.loc == 0) {
-        say_nothing(s, MCOMM_ERR_NOT_FOUND, 0);
-        return MCOMM_SUCCESS;
-    }
-    if (!is_seen && s->spot.loc != s->ask.expect) {
+    if (old == OLD_FAR && s->spot.loc != s->ask.expect) {
         say_spot(s, KV_SAY_SPOT, MCOMM_ERR_TRY_AGAIN);
         return MCOMM_SUCCESS;
     }
     err = mci_kv_dir_swap(kv, &s->spot, s->ask.loc, s->ask.hint);
     if (err != MCOMM_SUCCESS)
         return err;
-    if (is_seen && !is_lost)
+    if (old == OLD_SEEN)
         mci_kv_object_count(kv, &s->obj, -1);
-    answer_end(answer_begin(s, 0, MCOMM_SUCCESS, is_seen ? KV_SAY_NOTHING : KV_SAY_COUNT), 0);
+    err = old == OLD_LOST && s->ask.loc == 0 ? MCOMM_ERR_NOT_FOUND : MCOMM_SUCCESS;
+    answer_end(answer_begin(s, 0, err, old == OLD_FAR ? KV_SAY_COUNT : KV_SAY_NOTHING), 0);
     return MCOMM_SUCCESS;
 }
 

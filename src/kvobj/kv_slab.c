@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Slabs: FREE -> OPEN (holder) -> SEALED -> CLEANING (cleaner) -> FREE, one word, by
- * compare-and-swap. A header is written before the append that follows it in the same slab, so the
- * chain of records can always be walked, whoever died. The generation in a header tells it from
- * bytes of the slab's past.
+ * compare-and-swap. A header names its record's size, so the records of a slab can be walked; where
+ * one is missing, since its writer died, the next one is looked for. The generation in a header
+ * tells it from bytes of the slab's past.
  */
 #include "config.h"
 
@@ -151,23 +151,42 @@ bool mci_kv_slab_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from,
            seen == from;
 }
 
+/* The counters of a part that is not mapped, in one piece; NULL: it is mapped, or they are not to
+ * be had. */
+static struct kv_count *far_counts(struct mci_kv *kv, int rank)
+{
+    const struct kv_part *part = &kv->parts[rank];
+    size_t nbytes = sizeof(struct kv_count) * part->slab_count;
+    struct kv_count *counts = part->area[KV_META] == NULL ? mci_mem_alloc(nbytes) : NULL;
+
+    if (counts != NULL &&
+        mci_kv_read(kv, rank, KV_META, part->counts_at, counts, nbytes) != MCOMM_SUCCESS) {
+        mci_mem_free(counts);
+        counts = NULL;
+    }
+    return counts;
+}
+
 /*
- * Whose last object went: costs nothing to take, and its memory is warm. Mapped parts only, and as
- * long as the counters are exact: until somebody dies.
+ * Whose last object went: costs nothing to take, and its memory is warm. As long as the counters
+ * are exact: until somebody dies.
  */
-static bool open_empty(struct mci_kv *kv, int rank, const uint64_t *words)
+static bool open_empty_of(struct mci_kv *kv, int rank, const uint64_t *words,
+                          const struct kv_count *counts)
 {
     const struct kv_part *part = &kv->parts[rank];
 
-    if (part->area[KV_META] == NULL || atomic_load_explicit(&kv->has_dead, memory_order_relaxed))
-        return false;
     for (uint32_t i = 0; i < part->slab_count; i++) {
         uint64_t gen = kv_word_gen(words[i]), live;
         uint64_t taken = kv_word(KV_SLAB_CLEANING, kv->rank, gen);
 
-        if (kv_word_state(words[i]) != KV_SLAB_SEALED ||
-            mci_kv_load(kv, rank, kv_count_at(part, i), &live) != MCOMM_SUCCESS || live != 0 ||
-            !mci_kv_slab_swap(kv, rank, i, words[i], taken))
+        if (kv_word_state(words[i]) != KV_SLAB_SEALED)
+            continue;
+        if (counts != NULL)
+            live = atomic_load_explicit(&counts[i].record_bytes, memory_order_relaxed);
+        else if (mci_kv_load(kv, rank, kv_count_at(part, i), &live) != MCOMM_SUCCESS)
+            continue;
+        if (live != 0 || !mci_kv_slab_swap(kv, rank, i, words[i], taken))
             continue;
         if (!mci_kv_slab_is_pinned(kv, rank, i) &&
             mci_kv_slab_swap(kv, rank, i, taken, kv_word(KV_SLAB_OPEN, kv->rank, gen + 1))) {
@@ -177,6 +196,17 @@ static bool open_empty(struct mci_kv *kv, int rank, const uint64_t *words)
         (void)mci_kv_slab_swap(kv, rank, i, taken, words[i]);
     }
     return false;
+}
+
+static bool open_empty(struct mci_kv *kv, int rank, const uint64_t *words)
+{
+    bool is_exact = !atomic_load_explicit(&kv->has_dead, memory_order_relaxed);
+    struct kv_count *counts = is_exact ? far_counts(kv, rank) : NULL;
+    bool is_found = is_exact && (counts != NULL || kv->parts[rank].area[KV_META] != NULL) &&
+                    open_empty_of(kv, rank, words, counts);
+
+    mci_mem_free(counts);
+    return is_found;
 }
 
 mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave)
@@ -235,7 +265,6 @@ mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64
     const struct kv_part *part = &kv->parts[rank];
     struct kv_open *open = &kv->open[rank];
     uint64_t left = open->is_open ? part->slab_nbytes - open->pos : 0;
-    mcomm_err_t err;
 
     min = kv_round(min);
     max = kv_round(max);
@@ -255,9 +284,6 @@ mcomm_err_t mci_kv_slab_append(struct mci_kv *kv, int rank, uint64_t min, uint64
     pages_touch(part, open, open->pos + rec->nbytes);
     if (part->area[KV_DATA] != NULL)
         memcpy(part->area[KV_DATA] + room->at, rec, sizeof(*rec));
-    else if ((err = kv->remote->put(kv, rank, KV_DATA, room->at, rec, sizeof(*rec))) !=
-             MCOMM_SUCCESS)
-        return err;
     open->pos += rec->nbytes;
     atomic_fetch_add(&kv->pending[part->slab_base + open->slab], 1);
     return MCOMM_SUCCESS;

@@ -2,10 +2,12 @@
 libmcomm_all_la_SOURCES += %D%/kv_api.c
 libmcomm_all_la_SOURCES += %D%/kv_batch.c
 libmcomm_all_la_SOURCES += %D%/kv_call.c
+libmcomm_all_la_SOURCES += %D%/kv_change.c
 libmcomm_all_la_SOURCES += %D%/kv_clean.c
 libmcomm_all_la_SOURCES += %D%/kv_dir.c
 libmcomm_all_la_SOURCES += %D%/kv_far.c
 libmcomm_all_la_SOURCES += %D%/kv_get.c
+libmcomm_all_la_SOURCES += %D%/kv_group.c
 libmcomm_all_la_SOURCES += %D%/kv_mem.c
 libmcomm_all_la_SOURCES += %D%/kv_open.c
 libmcomm_all_la_SOURCES += %D%/kv_place.c

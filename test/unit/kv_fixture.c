@@ -75,6 +75,13 @@ static mcomm_err_t fake_fetch_add(struct mci_kv *kv, int rank, uint64_t at, uint
     return MCOMM_SUCCESS;
 }
 
+static size_t fake_frame_max(struct mci_kv *kv, int rank)
+{
+    (void)kv;
+    (void)rank;
+    return 65536;
+}
+
 /* What the other rank would do, done here. */
 static void fake_take(void *arg, const void *bytes, size_t nbytes)
 {
@@ -106,6 +113,7 @@ static const struct kv_remote_ops fake_ops = {
     .cas = fake_cas,
     .add = fake_add,
     .fetch_add = fake_fetch_add,
+    .frame_max = fake_frame_max,
     .call_start = fake_call_start,
     .call_wait = fake_call_wait,
 };

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * What keys stand for from now on, any number of keys at once, wherever their homes are. A far home
+ * is asked to do it; it also counts the record that was replaced if it can reach it. Else, and for
+ * homes here, that record's header is read first, and counted off here. Each step is taken for
+ * all keys before the next one, so that a batch costs a few round trips.
+ */
+#include "config.h"
+
+#include "kvobj/kv_far.h"
+
+#include <string.h>
+
+static void change_end(struct kv_change *c, mcomm_err_t err)
+{
+    c->step = KV_CHANGE_DONE;
+    c->err = err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_TRY_AGAIN : err;
+}
+
+/* ---- flushes: one a rank; its error is that of all changes that wait for it ---- */
+/* The lender of a new record, before a far home is asked to make it seen: not needed if that is the
+ * same rank, which takes things in order. */
+static int far_written_at(const struct kv_change *c)
+{
+    return c->step == KV_CHANGE_NEW && !c->is_home_near && c->unflushed != c->home ? c->unflushed
+                                                                                   : -1;
+}
+
+static int near_written_at(const struct kv_change *c)
+{
+    return c->step != KV_CHANGE_DONE && c->is_home_near ? c->unflushed : -1;
+}
+
+static int reading_at(const struct kv_change *c)
+{
+    return c->step == KV_CHANGE_OLD && c->is_reading ? c->old.rank : -1;
+}
+
+static int counted_at(const struct kv_change *c)
+{
+    return c->is_counting ? c->old.rank : -1;
+}
+
+static void changes_flush(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                          enum kv_area area, int (*rank_of)(const struct kv_change *c),
+                          bool is_needed)
+{
+    int flushed = -1;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    for (size_t i = 0; i < count; i++) {
+        int rank = rank_of(&changes[i]);
+
+        if (rank < 0)
+            continue;
+        if (rank != flushed) {
+            flushed = rank;
+            err = kv->remote->flush(kv, rank, area);
+            if (err == MCOMM_ERR_PROC_FAILED)
+                mci_kv_rank_died(kv, rank);
+            for (size_t j = i + 1; j < count && err != MCOMM_SUCCESS && is_needed; j++)
+                if (rank_of(&changes[j]) == rank)
+                    change_end(&changes[j], err);
+        }
+        if (err != MCOMM_SUCCESS && is_needed)
+            change_end(&changes[i], err);
+    }
+}
+
+/* ---- the first look ---- */
+static void local_look(struct mci_kv *kv, struct kv_change *c)
+{
+    mcomm_err_t err = mci_kv_dir_find(kv, c->key.hash, &c->spot);
+
+    if (err == MCOMM_ERR_NOT_FOUND && c->loc != 0) {
+        c->step = KV_CHANGE_INSERT;
+        return;
+    }
+    if (err != MCOMM_SUCCESS)
+        change_end(c, err);
+    else
+        c->step = KV_CHANGE_OLD;
+}
+
+static void far_ask(struct kv_change *c, uint64_t expect)
+{
+    c->publish = (struct kv_publish){.key = c->key,
+                                     .rank = c->home,
+                                     .loc = c->loc,
+                                     .expect = expect,
+                                     .hint = c->hint,
+                                     .mode = c->mode};
+}
+
+static void far_look(struct kv_change *c)
+{
+    if (c->publish.err == MCOMM_ERR_TRY_AGAIN && c->publish.has_spot) {
+        c->step = KV_CHANGE_OLD;
+        c->spot = c->publish.spot;
+        return;
+    }
+    c->is_published = c->publish.err == MCOMM_SUCCESS;
+    change_end(c, c->publish.err);
+}
+
+static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t count)
+{
+    struct kv_publish *asks[KV_FAR_GROUP];
+    size_t num_asks = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i].step != KV_CHANGE_NEW || changes[i].is_home_near)
+            continue;
+        far_ask(&changes[i], 0);
+        asks[num_asks++] = &changes[i].publish;
+    }
+    mci_kv_far_publish(kv, asks, num_asks);
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i].step != KV_CHANGE_NEW)
+            continue;
+        if (changes[i].is_home_near)
+            local_look(kv, &changes[i]);
+        else
+            far_look(&changes[i]);
+    }
+}
+
+/* ---- the record that is replaced ---- */
+static void old_read(struct mci_kv *kv, struct kv_change *c)
+{
+    struct kv_object *old = &c->old;
+    mcomm_err_t err;
+
+    old->extents = NULL;
+    old->rank = kv_loc_rank(c->spot.loc);
+    old->at = kv_loc_offset(c->spot.loc);
+    c->is_lost = old->rank >= kv->size || kv_is_dead(kv, old->rank);
+    if (c->is_lost)
+        return;
+    if (!kv_is_mapped(kv, old->rank) &&
+        old->at <= kv->parts[old->rank].data_nbytes - sizeof(old->rec)) {
+        err = kv->remote->get(kv, old->rank, KV_DATA, old->at, &old->rec, sizeof(old->rec));
+        c->is_reading = err == MCOMM_SUCCESS;
+    } else {
+        err = mci_kv_object_at(kv, c->key.hash, &c->spot, old, &c->is_lost);
+    }
+    if (err != MCOMM_SUCCESS)
+        change_end(c, err);
+}
+
+/* A header that came over a network, or what is to be done about another one. */
+static void old_check(struct mci_kv *kv, struct kv_change *c)
+{
+    struct kv_object *old = &c->old;
+    const struct kv_part *part = &kv->parts[old->rank];
+    uint64_t room = part->slab_nbytes - (old->at & (part->slab_nbytes - 1));
+    mcomm_err_t err;
+
+    old->slab = kv_slab_of(part, old->at);
+    if (mci_kv_rec_is_valid(&old->rec, room) && kv_loc_is_gen(c->spot.loc, old->rec.gen) &&
+        old->rec.kind == KV_INLINE && old->rec.lo == c->key.hash.lo &&
+        old->rec.hi == c->key.hash.hi)
+        return;
+    err = mci_kv_object_at(kv, c->key.hash, &c->spot, old, &c->is_lost);
+    if (err != MCOMM_SUCCESS)
+        change_end(c, err);
+}
+
+/*
+ * The value that was seen first is not there any more, nor a cleaner's copy of it: somebody has put
+ * another one while this call was under way. This change then came just before that one.
+ */
+static void origin_check(struct kv_change *c)
+{
+    if (c->is_lost)
+        return;
+    if (c->loc != 0 && c->mode != MCOMM_KV_REPLACE)
+        change_end(c, MCOMM_ERR_EXISTS);
+    else if (c->origin != 0 && c->old.rec.origin != c->origin)
+        change_end(c, MCOMM_SUCCESS);
+    c->origin = c->old.rec.origin;
+}
+
+static void olds_see(struct mci_kv *kv, struct kv_change *changes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (changes[i].step == KV_CHANGE_OLD)
+            old_read(kv, &changes[i]);
+    changes_flush(kv, changes, count, KV_DATA, reading_at, true);
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i].step == KV_CHANGE_OLD && changes[i].is_reading)
+            old_check(kv, &changes[i]);
+        if (changes[i].step == KV_CHANGE_OLD)
+            origin_check(&changes[i]);
+    }
+}
+
+/* ---- the change ---- */
+static void old_count(struct mci_kv *kv, struct kv_change *c)
+{
+    const struct kv_object *old = &c->old;
+    const struct kv_rec *rec = &old->rec;
+
+    if (c->is_lost)
+        return;
+    if (kv_is_mapped(kv, old->rank) || old->extents != NULL) {
+        mci_kv_object_count(kv, old, -1);
+        return;
+    }
+    c->deltas[0] = -rec->nbytes;
+    c->deltas[1] = -rec->value_nbytes;
+    c->deltas[2] = -UINT64_C(1);
+    c->is_counting = kv->remote->add(kv, old->rank, kv_count_at(&kv->parts[old->rank], old->slab),
+                                     c->deltas, 3) == MCOMM_SUCCESS;
+}
+
+static void local_swap(struct mci_kv *kv, struct kv_change *c, struct kv_waiter *w)
+{
+    mcomm_err_t err;
+
+    if (c->step == KV_CHANGE_INSERT) {
+        err = mci_kv_dir_insert(kv, c->key.hash, c->loc, c->hint, w);
+        err = err == MCOMM_ERR_EXISTS ? MCOMM_ERR_TRY_AGAIN : err;
+    } else {
+        err = mci_kv_dir_swap(kv, &c->spot, c->loc, c->hint);
+        if (err == MCOMM_SUCCESS)
+            old_count(kv, c);
+    }
+    c->is_published = err == MCOMM_SUCCESS;
+    change_end(c, err);
+}
+
+static void changes_swap(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                         struct kv_waiter *w)
+{
+    struct kv_publish *asks[KV_FAR_GROUP];
+    size_t num_asks = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct kv_change *c = &changes[i];
+
+        if (c->step == KV_CHANGE_DONE)
+            continue;
+        if (c->is_home_near) {
+            local_swap(kv, c, w);
+            continue;
+        }
+        far_ask(c, c->spot.loc);
+        asks[num_asks++] = &c->publish;
+    }
+    mci_kv_far_publish(kv, asks, num_asks);
+    for (size_t i = 0; i < count; i++) {
+        struct kv_change *c = &changes[i];
+
+        if (c->step == KV_CHANGE_DONE)
+            continue;
+        c->is_published = c->publish.err == MCOMM_SUCCESS;
+        if (c->publish.is_uncounted)
+            old_count(kv, c);
+        change_end(c, c->publish.err);
+    }
+}
+
+/* A home that would have had to wait: its lock is taken, or an entry made free, from here. */
+static void change_insert(struct mci_kv *kv, struct kv_change *c, struct kv_waiter *w)
+{
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    if (c->unflushed >= 0)
+        err = kv->remote->flush(kv, c->unflushed, KV_DATA);
+    if (err == MCOMM_SUCCESS)
+        err = mci_kv_dir_insert(kv, c->key.hash, c->loc, c->hint, w);
+    c->is_published = err == MCOMM_SUCCESS;
+    change_end(c, err == MCOMM_ERR_EXISTS ? MCOMM_ERR_TRY_AGAIN : err);
+}
+
+static void change_begin(struct mci_kv *kv, struct kv_change *c)
+{
+    c->home = kv_home(kv, c->key.hash);
+    c->is_home_near = c->home != KV_NO_HOME && kv_is_mapped(kv, c->home);
+    c->step = KV_CHANGE_NEW;
+    c->old.extents = NULL;
+    c->is_lost = false;
+    c->is_reading = c->is_counting = c->is_published = false;
+    if (c->home != KV_NO_HOME)
+        return;
+    c->step = KV_CHANGE_DONE;
+    c->err = c->loc == 0
+                 ? MCOMM_ERR_NOT_FOUND
+                 : mci_err_set(MCOMM_ERR_PROC_FAILED, "no rank that stores objects lives any more");
+}
+
+void mci_kv_changes_apply(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                          struct kv_waiter *w)
+{
+    for (size_t i = 0; i < count; i++)
+        change_begin(kv, &changes[i]);
+    changes_flush(kv, changes, count, KV_DATA, far_written_at, true);
+    changes_flush(kv, changes, count, KV_META, far_written_at, true);
+    changes_look(kv, changes, count);
+    olds_see(kv, changes, count); /* its flush is one for the new records, too */
+    changes_flush(kv, changes, count, KV_DATA, near_written_at, true);
+    changes_flush(kv, changes, count, KV_META, near_written_at, true);
+    changes_swap(kv, changes, count, w);
+    changes_flush(kv, changes, count, KV_META, counted_at, false);
+    for (size_t i = 0; i < count; i++) {
+        mci_kv_object_free(&changes[i].old);
+        if (changes[i].is_published && changes[i].is_lost && changes[i].loc == 0)
+            changes[i].err = MCOMM_ERR_NOT_FOUND; /* an entry without an object */
+        if (changes[i].err == MCOMM_ERR_UNSUPPORTED)
+            change_insert(kv, &changes[i], w);
+    }
+}
