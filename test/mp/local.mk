@@ -47,13 +47,16 @@ MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_
 	%D%/rma_threads.mp %D%/rma_threads_user.mp %D%/rma_attach.mp %D%/rma_again.mp \
 	%D%/rma_again_user.mp %D%/rma_whole.mp %D%/rma_agreed.mp
 
+MP_PROGS += %D%/rma_huge
+MP_CASES += %D%/rma_huge.mp
+
 # pt2pt
 MP_PROGS += %D%/pt2pt_random %D%/pt2pt_calls
 EXTRA_DIST += %D%/pt2pt_check.h
 MP_CASES += %D%/pt2pt_random.mp %D%/pt2pt_calls.mp
 MP_PROGS += %D%/pt2pt_flow %D%/pt2pt_threads %D%/pt2pt_death %D%/pt2pt_timeout
 %C%_pt2pt_threads_LDADD = $(LDADD) -lpthread
-MP_CASES += %D%/pt2pt_credit.mp %D%/pt2pt_many.mp %D%/pt2pt_probe.mp %D%/pt2pt_huge.mp %D%/pt2pt_torchrun.mp %D%/pt2pt_kill_all.mp \
+MP_CASES += %D%/pt2pt_credit.mp %D%/pt2pt_many.mp %D%/pt2pt_probe.mp %D%/pt2pt_huge.mp %D%/pt2pt_fair.mp %D%/pt2pt_torchrun.mp %D%/pt2pt_kill_all.mp \
 	%D%/pt2pt_threads.mp %D%/pt2pt_timeout.mp
 MP_CASES += %D%/pt2pt_death_recv.mp %D%/pt2pt_death_send.mp %D%/pt2pt_death_ssend.mp \
 	%D%/pt2pt_death_stream.mp %D%/pt2pt_death_waitany.mp %D%/pt2pt_death_any.mp \

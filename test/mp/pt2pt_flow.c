@@ -3,8 +3,9 @@
 /*
  * Memory under load. credit: a flood of small messages to ranks that do not receive must not fill
  * their memory, and what was kept is given back. probe: millions of probes keep nothing. many: more
- * announced messages than a receiver accepts envelopes for. huge: a message of 3 GiB, in sparse
- * memory.
+ * announced messages than a receiver accepts envelopes for. huge: a message of over 4 GiB, in
+ * sparse memory. fair: of several that send without end to one that receives from any, nobody waits
+ * for ever.
  */
 #include "pt2pt_check.h"
 
@@ -136,16 +137,16 @@ static size_t memory_available(void)
     return (size_t)kib * 1024;
 }
 
-/* 3 GiB from memory that is never touched but for a few marks; the receiver touches all of its own.
- */
+/* More than 4 GiB from memory that is never touched but for a few marks; the receiver touches all
+ * of its own. */
 static void huge_message(void)
 {
-    size_t nbytes = ((size_t)3 << 30) + 4097, pages = 5;
+    size_t nbytes = ((size_t)4 << 30) + 3, pages = 5;
     unsigned char *buf;
     mcomm_status_t st;
 
-    if (memory_available() < (size_t)6 << 30) {
-        printf("SKIP: less than 6 GiB of memory available\n");
+    if (memory_available() < (size_t)12 << 30) {
+        printf("SKIP: less than 12 GiB of memory available\n");
         OK(mcomm_finalize());
         exit(77);
     }
@@ -167,6 +168,48 @@ static void huge_message(void)
     munmap(buf, nbytes);
 }
 
+/* The others send until they are told to stop; that comes once each has been heard often enough. */
+static void nobody_starves(void)
+{
+    enum {
+        TAG_DATA,
+        TAG_STOP,
+        TAG_LAST,
+        ENOUGH = 2000
+    };
+    size_t heard[64] = {0};
+    int is_told = 0, rich = 0;
+    mcomm_comm_t comm; /* not the one in which the ranks meet later */
+    mcomm_request_t stop;
+    char buf[512] = {0};
+
+    CHECK(mp_size <= 64);
+    OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm));
+    if (mp_rank != 0) {
+        OK(mcomm_irecv(NULL, 0, 0, TAG_STOP, comm, &stop));
+        while (!is_told) {
+            OK(mcomm_send(buf, (size_t)mp_rank * 100, 0, TAG_DATA, comm));
+            OK(mcomm_test(&stop, &is_told, NULL));
+        }
+        OK(mcomm_send(NULL, 0, 0, TAG_LAST, comm));
+        return;
+    }
+    for (int last = 0; last < mp_size - 1;) {
+        mcomm_status_t st;
+
+        OK(mcomm_recv(buf, sizeof(buf), MCOMM_ANY_SOURCE, MCOMM_ANY_TAG, comm, &st));
+        last += st.tag == TAG_LAST;
+        rich += st.tag == TAG_DATA && ++heard[st.source] == ENOUGH;
+        if (rich < mp_size - 1 || is_told)
+            continue;
+        is_told = 1;
+        for (int rank = 1; rank < mp_size; rank++)
+            OK(mcomm_send(NULL, 0, rank, TAG_STOP, comm));
+    }
+    for (int rank = 1; rank < mp_size; rank++)
+        printf("rank %d was heard %zu times\n", rank, heard[rank]);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "", *sanitize = getenv("MCOMM_TEST_SANITIZE");
@@ -181,6 +224,8 @@ int main(int argc, char **argv)
         probes_keep_nothing();
     else if (strcmp(what, "huge") == 0)
         huge_message();
+    else if (strcmp(what, "fair") == 0)
+        nobody_starves();
     else
         MP_FAIL("what is %s?", what);
     test_meet(1000);
