@@ -102,7 +102,12 @@ static mcomm_err_t ask_owner(struct mci_win *win, int target, mcomm_lock_type_t 
         mci_rma_op_complete(op, err);
         return err;
     }
-    return mci_rma_op_wait(op, &is_done, &answer);
+    err = mci_rma_op_wait(op, &is_done, &answer);
+    if (err == MCOMM_ERR_PROC_FAILED)
+        return mci_rma_dead(win, target);
+    if (err == MCOMM_ERR_WIN)
+        return mci_err_set(err, "lock: target %d has freed the window", target);
+    return err;
 }
 
 static mcomm_err_t lock_once(struct mci_win *win, struct rma_ctl *ctl, mcomm_lock_type_t type,

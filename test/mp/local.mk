@@ -36,6 +36,8 @@ MP_CASES += %D%/rma_random_allocate.mp %D%/rma_random_create.mp %D%/rma_random_d
 	%D%/rma_kill_all.mp %D%/rma_random_nocma.mp %D%/rma_random_noshm.mp %D%/rma_atomics_allocate.mp \
 	%D%/rma_atomics_create.mp %D%/rma_atomics_dynamic.mp %D%/rma_refused.mp
 EXTRA_DIST += %D%/rma_window.h
+MP_PROGS += %D%/rma_kill
+MP_CASES += %D%/rma_kill.mp
 MP_PROGS += %D%/rma_lock %D%/rma_epoch %D%/rma_signal %D%/rma_target %D%/rma_windows %D%/rma_threads
 %C%_rma_threads_LDADD = $(LDADD) -lpthread
 MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_lock_death3.mp %D%/rma_pscw_death.mp \
