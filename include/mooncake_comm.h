@@ -469,7 +469,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_recv_init(void *buf, size_t nbytes, int source, i
  * help; remote and user-memory targets are served by the library's monitor thread, also while the
  * target computes. Displacements count in the target's disp_unit. Bounds, permissions and
  * alignment are checked; a bad access changes nothing. Operations to a dead rank end with
- * MCOMM_ERR_PROC_FAILED; the window goes on for the others.
+ * MCOMM_ERR_PROC_FAILED; the window goes on for the others. An error at one rank while a window
+ * is made (its arguments, its memory) is returned at all ranks; the others' text names the rank.
  * ======================================================================================== */
 typedef enum mcomm_datatype {
     MCOMM_INT8 = 1,
@@ -539,10 +540,12 @@ MCOMM_EXPORT mcomm_err_t mcomm_win_create_dynamic(const mcomm_win_attr_t *attr, 
 /** Make [base, base + nbytes) of this process reachable; ranges may overlap, each attach is paired
  * with a detach. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_attach(mcomm_win_t win, void *base, size_t nbytes);
-/** Take back one attach of exactly this base; returns after the last access to it has ended. */
+/** Take back one attach of exactly this base; returns after the last access to it has ended. What
+ * the communicator's time limit cuts off is MCOMM_ERR_RMA_RANGE at its origin; bytes that another
+ * attach covers are not concerned. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_detach(mcomm_win_t win, const void *base);
 /** Complete all own operations, wait for all members, free; sets MCOMM_WIN_NULL. Collective.
- * @blocks yes */
+ * @threads no other call on it in progress  @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_free(mcomm_win_t *win_p);
 /** Size and displacement unit of rank's part; pointers may be NULL. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_query(mcomm_win_t win, int rank, size_t *nbytes_p,
@@ -573,8 +576,8 @@ typedef struct mcomm_rma_seg { /* one piece of a list transfer */
     size_t nbytes;
     uint64_t disp; /* at the target */
 } mcomm_rma_seg_t;
-/** Many pieces to or from one target; all are checked before any is moved (of a dynamic window:
- * each by the target, as it comes). The list is copied. */
+/** Many pieces to or from one target; all are checked before any is moved (of a dynamic window by
+ * the target: one round trip more). The list is copied. */
 MCOMM_EXPORT mcomm_err_t mcomm_putv(const mcomm_rma_seg_t *segs, size_t seg_count, int target,
                                     mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_getv(const mcomm_rma_seg_t *segs, size_t seg_count, int target,

@@ -47,7 +47,9 @@ MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_
 	%D%/rma_death4.mp %D%/rma_death_user2.mp %D%/rma_death_user3.mp %D%/rma_death_user4.mp \
 	%D%/rma_stopped.mp %D%/rma_stopped_user.mp %D%/rma_applied.mp %D%/rma_applied_user.mp \
 	%D%/rma_threads.mp %D%/rma_threads_user.mp %D%/rma_attach.mp %D%/rma_again.mp \
-	%D%/rma_again_user.mp %D%/rma_whole.mp %D%/rma_agreed.mp
+	%D%/rma_again_user.mp %D%/rma_whole.mp %D%/rma_agreed.mp \
+	%D%/rma_signal_death_threads.mp %D%/rma_stopped_first.mp %D%/rma_edges.mp %D%/rma_edges_user.mp
+%C%_rma_signal_LDADD = $(LDADD) -lpthread
 
 MP_PROGS += %D%/rma_huge
 MP_CASES += %D%/rma_huge.mp

@@ -28,7 +28,7 @@ static struct shared { /* of parent and ranks */
     char mail[RANKS][4096];
     _Atomic int arrived, ready, done;
     _Atomic bool has_killed;
-} *shared;
+} * shared;
 
 static bool is_early; /* killed while windows are made */
 static mcomm_win_t wins[3];
@@ -245,8 +245,8 @@ static void one_round(uint64_t round, bool is_far)
     while (atomic_load(&shared->ready) < RANKS) {
         pid = waitpid(-1, &status, WNOHANG);
         if (pid > 0)
-            MP_FAIL("round %llu: a rank ended with %#x before the kill",
-                    (unsigned long long)round, status);
+            MP_FAIL("round %llu: a rank ended with %#x before the kill", (unsigned long long)round,
+                    status);
         sched_yield();
     }
     spin_for((int64_t)(next_random() % MOMENT_NS) / (is_early ? 4 : 1));

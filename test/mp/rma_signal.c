@@ -3,6 +3,7 @@
 /* Put with signal, and waiting for one. */
 #include "rma_window.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 /* Whoever sees the signal sees the data, whatever its size. */
@@ -56,11 +57,46 @@ static void test_signal_death(const char *kind)
     EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_win_free(&win));
 }
 
+static void *wait_in_vain(void *arg)
+{
+    uint64_t disp = (uint64_t)(uintptr_t)arg, seen;
+
+    EXPECT(MCOMM_ERR_PROC_FAILED,
+           mcomm_wait_signal(disp, MCOMM_CMP_NE, 0, MCOMM_FOREVER, &seen, win));
+    CHECK_TEXT("rank");
+    return NULL;
+}
+
+/* A death ends the wait of every thread, not of one. */
+static void test_signal_death_threads(const char *kind)
+{
+    enum {
+        WAITERS = 3
+    };
+    pthread_t threads[WAITERS];
+    int last = mp_size - 1, token = 0;
+
+    window_make(kind, 64);
+    OK(mcomm_win_fence(win));
+    if (mp_rank == last) {
+        for (int i = 0; i < last; i++)
+            OK(mcomm_recv(&token, sizeof(token), i, 1, MCOMM_COMM_WORLD, MCOMM_STATUS_IGNORE));
+        raise(SIGKILL);
+    }
+    for (uintptr_t i = 0; i < WAITERS; i++)
+        CHECK(pthread_create(&threads[i], NULL, wait_in_vain, (void *)(i * 8)) == 0);
+    OK(mcomm_send(&token, sizeof(token), last, 1, MCOMM_COMM_WORLD));
+    for (int i = 0; i < WAITERS; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     static const struct rma_test tests[] = {
         {"signal", test_signal},
         {"signal_death", test_signal_death},
+        {"signal_death_threads", test_signal_death_threads},
     };
 
     return rma_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

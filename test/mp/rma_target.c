@@ -171,6 +171,36 @@ static void test_stopped(const char *kind)
     free(into);
 }
 
+/* Its memory is not mapped yet: the first access ends by the caller's time limit, the next works.
+ */
+static void test_stopped_first(const char *kind)
+{
+    uint64_t word = 7;
+    int64_t pid = getpid();
+
+    window_make(kind, 64);
+    OK(mcomm_bcast(&pid, 1, MCOMM_INT64, 1, MCOMM_COMM_WORLD));
+    OK(mcomm_win_fence(win));
+    if (mp_rank == 0) {
+        OK(mcomm_comm_set_timeout(MCOMM_COMM_WORLD, 200));
+        CHECK(kill((pid_t)pid, SIGSTOP) == 0);
+        while (!is_stopped((pid_t)pid))
+            ;
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_put(&word, 8, 1, 0, win));
+        CHECK_TEXT("target 1");
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_win_lock(MCOMM_LOCK_SHARED, 1, win));
+        CHECK(kill((pid_t)pid, SIGCONT) == 0);
+        OK(mcomm_comm_set_timeout(MCOMM_COMM_WORLD, MCOMM_FOREVER));
+        OK(mcomm_win_lock(MCOMM_LOCK_SHARED, 1, win));
+        put_word(1, 0, 7);
+        OK(mcomm_win_unlock(1, win));
+    }
+    OK(mcomm_win_fence(win));
+    if (mp_rank == 1)
+        CHECK_EQ(mine[0], 7);
+    window_free(kind);
+}
+
 /* ---- completed means applied: the target looks right after the flush ---- */
 static void test_applied(const char *kind)
 {
@@ -211,9 +241,8 @@ static void test_applied(const char *kind)
 int main(int argc, char **argv)
 {
     static const struct rma_test tests[] = {
-        {"passive", test_passive},
-        {"death", test_death},
-        {"stopped", test_stopped},
+        {"passive", test_passive}, {"death", test_death},
+        {"stopped", test_stopped}, {"stopped_first", test_stopped_first},
         {"applied", test_applied},
     };
 

@@ -249,13 +249,78 @@ static void test_agreed(const char *kind)
     CHECK(count_entries("/proc/self/fd") < fds + ROUNDS);
 }
 
+/* ---- sizes, units and displacements at the edge ---- */
+static void edge_refused(int target, uint64_t disp, size_t nbytes)
+{
+    uint64_t word = 1, old;
+    mcomm_rma_seg_t segs[2] = {{&word, 0, 0}, {&word, nbytes, disp}};
+    mcomm_request_t req;
+
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_put(&word, nbytes, target, disp, win));
+    CHECK_TEXT("displacement");
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_get(&word, nbytes, target, disp, win));
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_rget(&word, nbytes, target, disp, win, &req));
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_putv(segs, 2, target, win));
+    EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_getv(segs, 2, target, win));
+    EXPECT(MCOMM_ERR_RMA_RANGE,
+           mcomm_accumulate(&word, 1, MCOMM_UINT64, target, disp, MCOMM_SUM, win));
+    EXPECT(MCOMM_ERR_RMA_RANGE,
+           mcomm_fetch_and_op(&word, &old, MCOMM_UINT64, target, disp, MCOMM_SUM, win));
+    EXPECT(MCOMM_ERR_RMA_RANGE,
+           mcomm_compare_and_swap(&word, &word, &old, MCOMM_UINT64, target, disp, win));
+    EXPECT(MCOMM_ERR_RMA_RANGE,
+           mcomm_put_signal(&word, nbytes, target, 0, disp, 1, MCOMM_SIGNAL_ADD, win));
+}
+
+/* Rank r's part has r words; ranks 0, 3, 6 have none; with user memory they give no address. */
+static void test_edges(const char *kind)
+{
+    size_t words = (size_t)mp_rank % 3;
+    mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
+    uint64_t *memory = words > 0 ? calloc(words, 8) : NULL, word = 9, seen;
+    void *base = memory;
+    mcomm_win_t freed;
+
+    for (int round = 0; round < 3; round++) { /* units: none given, 8, more than memory has */
+        attr.nbytes = words * 8;
+        attr.disp_unit = round == 0 ? 0 : round == 1 ? 8 : (size_t)1 << 60;
+        if (strcmp(kind, "create") == 0)
+            OK(mcomm_win_create(memory, &attr, MCOMM_COMM_WORLD, &win));
+        else
+            OK(mcomm_win_allocate(&attr, MCOMM_COMM_WORLD, &base, &win));
+        for (int target = 0; target < mp_size; target++) {
+            uint64_t end = round == 2 ? 0 : (uint64_t)(target % 3) * (round == 0 ? 8 : 1);
+
+            edge_refused(target, round == 2 ? 1 : end, 8);
+            edge_refused(target, (uint64_t)1 << 40, 8);
+            edge_refused(target, UINT64_MAX, 8);
+            edge_refused(target, UINT64_MAX - 7, 8);
+            edge_refused(target, (uint64_t)1 << 61, 8);
+            EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_put(&word, (size_t)-8, target, 0, win));
+            OK(mcomm_put(NULL, 0, target, round == 2 ? 0 : end, win));
+            OK(mcomm_get(NULL, 0, target, 0, win));
+            OK(mcomm_accumulate(NULL, 0, MCOMM_UINT64, target, 0, MCOMM_SUM, win));
+            OK(mcomm_putv(NULL, 0, target, win));
+        }
+        EXPECT(MCOMM_ERR_RMA_RANGE, mcomm_wait_signal(UINT64_MAX, MCOMM_CMP_NE, 0, 0, &seen, win));
+        EXPECT(MCOMM_ERR_ARG, mcomm_wait_signal(0, MCOMM_CMP_NE, 0, -2, &seen, win));
+        OK(mcomm_win_fence(win));
+        freed = win;
+        OK(mcomm_win_free(&win));
+        EXPECT(MCOMM_ERR_WIN, mcomm_put(&word, 8, 0, 0, freed));
+        EXPECT(MCOMM_ERR_WIN, mcomm_flush_all(freed));
+        EXPECT(MCOMM_ERR_WIN, mcomm_win_lock(MCOMM_LOCK_SHARED, 0, freed));
+        EXPECT(MCOMM_ERR_WIN, mcomm_wait_signal(0, MCOMM_CMP_NE, 0, 0, &seen, freed));
+        EXPECT(MCOMM_ERR_WIN, mcomm_win_fence(freed));
+    }
+    free(memory);
+}
+
 int main(int argc, char **argv)
 {
     static const struct rma_test tests[] = {
-        {"attach", test_attach_many},
-        {"again", test_again},
-        {"whole", test_whole},
-        {"agreed", test_agreed},
+        {"attach", test_attach_many}, {"again", test_again}, {"whole", test_whole},
+        {"agreed", test_agreed},      {"edges", test_edges},
     };
 
     return rma_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -65,5 +65,5 @@ UNIT_TESTS += %D%/test_kvobj_kill
 UNIT_TESTS += %D%/test_rma_nomem
 %C%_test_rma_nomem_LDADD = $(UNIT_LDADD)
 %C%_test_rma_nomem_LDFLAGS = -Wl,--wrap=mci_mem_alloc -Wl,--wrap=mci_mem_zalloc
-UNIT_TESTS += %D%/test_rma_detach
-%C%_test_rma_detach_LDADD = $(UNIT_LDADD)
+UNIT_TESTS += %D%/test_rma_bulk
+%C%_test_rma_bulk_LDADD = $(UNIT_LDADD)

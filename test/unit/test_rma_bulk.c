@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Detach while bulk operations are under way. A process works on its own dynamic window; a rail
- * in front of that to oneself holds the pushing of data back until it is told to go on.
+ * Detach, and a flush that gives up, while bulk operations are under way. A process works on its
+ * own dynamic window; a rail in front of that to oneself holds the pushing of data back until it is
+ * told to go on.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,9 @@
 #include "mooncake_comm.h"
 #include "rail/rail_priv.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +122,55 @@ static void detach_of_what_stays_attached_does_not_wait(void **state)
     OK(mcomm_win_detach(win, part));
 }
 
+/* ---- a flush that gives up, and what another thread issued meanwhile ---- */
+static _Atomic bool is_flushing;
+
+static mcomm_err_t watch_send(struct mci_peer *peer, struct mci_frame *frame,
+                              const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                              struct mci_tx *tx)
+{
+    if (frame->am == MCI_AM_RMA_SYNC) /* asks for the count of what has been applied */
+        atomic_store(&is_flushing, true);
+    return mci_rail_self_ops.send(peer, frame, iov, iov_count, nbytes, tx);
+}
+
+static void *flush_in_vain(void *arg)
+{
+    (void)arg;
+    return (void *)(uintptr_t)mcomm_flush(0, win);
+}
+
+static void flush_gives_up_what_was_issued_before_it(void **state)
+{
+    uint64_t at = (uint64_t)(uintptr_t)part;
+    pthread_t thread;
+    void *err;
+
+    (void)state;
+    memset(part, 0, 2 * PIECE);
+    OK(mcomm_win_attach(win, part, 2 * PIECE));
+    begin_puts(NULL, 0);
+    slow_ops.send = watch_send;
+    OK(mcomm_put(data, PIECE, 0, at, win));
+    mci_engine_lock();
+    while (held_count < 1)
+        mci_progress();
+    mci_engine_unlock();
+    OK(mcomm_put(data, 8, 0, at, win)); /* counted: the first asks for its answer itself */
+    OK(mcomm_put(data, 8, 0, at, win));
+    atomic_store(&is_flushing, false);
+    assert_int_equal(pthread_create(&thread, NULL, flush_in_vain, NULL), 0);
+    while (!atomic_load(&is_flushing))
+        sched_yield();
+    OK(mcomm_put(data, PIECE, 0, at + PIECE, win));
+    assert_int_equal(pthread_join(thread, &err), 0);
+    assert_int_equal((mcomm_err_t)(uintptr_t)err, MCOMM_ERR_TIMEOUT);
+    go_on();
+    OK(mcomm_flush(0, win));
+    expect_bytes(1, 0x5a);
+    OK(mcomm_win_detach(win, part));
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -145,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(detach_cuts_off_only_what_loses_its_place),
         cmocka_unit_test(detach_of_what_stays_attached_does_not_wait),
+        cmocka_unit_test(flush_gives_up_what_was_issued_before_it),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
