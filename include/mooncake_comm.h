@@ -106,7 +106,6 @@ typedef struct mcomm_kv *mcomm_kv_t;
     XX(ERR_MESSAGE, 25, "not a valid matched message")                                             \
     XX(ERR_NO_MEM, 100, "out of memory")                                                           \
     XX(ERR_SYS, 101, "a system call failed")                                                       \
-    XX(ERR_IO, 102, "input or output failed")                                                      \
     XX(ERR_BOOTSTRAP, 103, "could not find out who takes part in the job")                         \
     XX(ERR_NET, 104, "no usable network interface or address")                                     \
     XX(ERR_AUTH, 105, "the other side did not prove the job's secret")                             \
@@ -119,8 +118,7 @@ typedef struct mcomm_kv *mcomm_kv_t;
     XX(ERR_NOT_FOUND, 400, "no such object")                                                       \
     XX(ERR_EXISTS, 401, "the object exists already")                                               \
     XX(ERR_NO_SPACE, 402, "the store has no room for the object")                                  \
-    XX(ERR_TOO_LARGE, 403, "the object or key is larger than the store can hold")                  \
-    XX(ERR_CORRUPT, 404, "the object failed its checksum")
+    XX(ERR_TOO_LARGE, 403, "the object or key is larger than the store can hold")
 
 typedef enum mcomm_err {
 #define MCOMM_ERR_ENUM(name, code, text) MCOMM_##name = code,
@@ -688,7 +686,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_allreduce(const void *sendbuf, void *recvbuf, siz
  * 10. Objects: a key-value store made of windows
  *
  * Every member of the communicator lends capacity (0 = it only uses the store). Keys are 1 to
- * 4096 bytes, values 0 bytes to what the pool holds. A put that has returned is seen by every get
+ * 4096 bytes, values 0 bytes to what the pool holds (in pools of many small parts less). A put that has returned is seen by every get
  * that starts afterwards; readers see the old value or the new one, never a mixture. When room is
  * needed, the least recently used objects are evicted.
  * ======================================================================================== */
@@ -746,7 +744,8 @@ typedef struct mcomm_kv_stats {
  * is an error at all. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr,
                                        mcomm_kv_t *kv_p);
-/** Close and free; views must be released before. Collective. @blocks yes */
+/** Close and free; views must be released before. Collective: waits for all members that live.
+ * @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_close(mcomm_kv_t *kv_p);
 /**
  * Store nbytes of value under key.
@@ -762,7 +761,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_kv_put(mcomm_kv_t kv, const void *key, size_t key
 MCOMM_EXPORT mcomm_err_t mcomm_kv_get(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                       void **value_p, size_t *nbytes_p);
 /** Value into buf; *nbytes_p = its size, also with MCOMM_ERR_TRUNCATE (buf untouched) when it is
- * over capacity. */
+ * over capacity. After any other error what was in buf may be gone: the object may go while it is
+ * copied. The same for the buffers of a batch. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_get_into(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                            void *buf, size_t capacity, size_t *nbytes_p);
 /** exists_p: 1 or 0. Does not count as a use for eviction. */
