@@ -67,3 +67,5 @@ UNIT_TESTS += %D%/test_rma_nomem
 %C%_test_rma_nomem_LDFLAGS = -Wl,--wrap=mci_mem_alloc -Wl,--wrap=mci_mem_zalloc
 UNIT_TESTS += %D%/test_rma_bulk
 %C%_test_rma_bulk_LDADD = $(UNIT_LDADD)
+UNIT_TESTS += %D%/test_rail_self
+%C%_test_rail_self_LDADD = $(UNIT_LDADD)
