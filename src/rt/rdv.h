@@ -38,12 +38,18 @@ struct mci_rdv_slot {
     uint8_t *packet;
 };
 
+enum mci_rdv_presence {
+    MCI_RDV_ABSENT,
+    MCI_RDV_HERE,
+    MCI_RDV_LEFT /* came, and went away again: its own time was over, or it died */
+};
+
 struct mci_rdv_server {
     int size;
     uint32_t pid;
     uint8_t secret[MCI_AUTH_SECRET_BYTES];
     int num_arrived;
-    unsigned char *has_arrived; /* one byte per rank */
+    unsigned char *presence; /* enum mci_rdv_presence of each rank */
     struct mci_rdv_slot *slots;
     uint8_t *all; /* the frame with all packets, once everybody has arrived */
     size_t all_nbytes;
@@ -78,6 +84,8 @@ mcomm_err_t mci_rdv_server_init(struct mci_rdv_server *server, int size,
                                 size_t nbytes);
 void mci_rdv_server_fini(struct mci_rdv_server *server);
 bool mci_rdv_server_is_complete(const struct mci_rdv_server *server);
+/** "1-2", "1; came and went away again: rank 2": who is not there. */
+const char *mci_rdv_server_missing(const struct mci_rdv_server *server, char *buf, size_t nbytes);
 /** All packets, once complete. */
 mcomm_err_t mci_rdv_server_blobs(const struct mci_rdv_server *server, struct mci_rt_blobs *blobs_p);
 

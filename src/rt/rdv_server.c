@@ -74,17 +74,17 @@ mcomm_err_t mci_rdv_server_init(struct mci_rdv_server *server, int size,
     server->size = size;
     server->pid = (uint32_t)getpid();
     memcpy(server->secret, secret, sizeof(server->secret));
-    server->has_arrived = mci_mem_zalloc((size_t)size);
+    server->presence = mci_mem_zalloc((size_t)size);
     server->slots = mci_mem_zalloc((size_t)size * sizeof(*server->slots));
     if (server->slots != NULL)
         server->slots[0].packet = mci_mem_zalloc(nbytes + 1);
-    if (server->has_arrived == NULL || server->slots == NULL || server->slots[0].packet == NULL) {
+    if (server->presence == NULL || server->slots == NULL || server->slots[0].packet == NULL) {
         mci_rdv_server_fini(server);
         return MCOMM_ERR_NO_MEM;
     }
     memcpy(server->slots[0].packet, packet, nbytes);
     server->slots[0].packet_nbytes = nbytes;
-    server->has_arrived[0] = 1;
+    server->presence[0] = MCI_RDV_HERE;
     server->num_arrived = 1;
     return MCOMM_SUCCESS;
 }
@@ -94,7 +94,7 @@ void mci_rdv_server_fini(struct mci_rdv_server *server)
     for (int i = 0; i < server->size && server->slots != NULL; i++)
         mci_mem_free(server->slots[i].packet);
     mci_mem_free(server->slots);
-    mci_mem_free(server->has_arrived);
+    mci_mem_free(server->presence);
     mci_mem_free(server->all);
     explicit_bzero(server, sizeof(*server));
 }
@@ -102,6 +102,20 @@ void mci_rdv_server_fini(struct mci_rdv_server *server)
 bool mci_rdv_server_is_complete(const struct mci_rdv_server *server)
 {
     return server->num_arrived == server->size;
+}
+
+const char *mci_rdv_server_missing(const struct mci_rdv_server *server, char *buf, size_t nbytes)
+{
+    bool has_left = memchr(server->presence, MCI_RDV_LEFT, (size_t)server->size) != NULL;
+    size_t n;
+
+    mci_rt_ranks_text(server->presence, server->size, MCI_RDV_ABSENT, buf, nbytes / 2);
+    n = strlen(buf);
+    if (!has_left)
+        return buf;
+    n += (size_t)snprintf(buf + n, nbytes - n, "; came and went away again: rank ");
+    mci_rt_ranks_text(server->presence, server->size, MCI_RDV_LEFT, buf + n, nbytes - n);
+    return buf;
 }
 
 static size_t packets_total(const struct mci_rdv_server *server)
@@ -181,7 +195,7 @@ void mci_rdv_conn_fini(struct mci_rdv_conn *conn)
             mci_mem_free(slot->packet);
             slot->packet = NULL;
             slot->packet_nbytes = 0;
-            server->has_arrived[conn->hello.rank] = 0;
+            server->presence[conn->hello.rank] = MCI_RDV_LEFT;
             server->num_arrived--;
         }
     }
@@ -271,7 +285,7 @@ static mcomm_err_t conn_on_join(struct mci_rdv_conn *conn, const uint8_t *packet
     memcpy(slot->packet, packet, nbytes);
     slot->packet_nbytes = nbytes;
     conn->state = MCI_RDV_CONN_JOINED;
-    server->has_arrived[conn->hello.rank] = 1;
+    server->presence[conn->hello.rank] = MCI_RDV_HERE;
     server->num_arrived++;
     mci_log_debug("rendezvous: rank %u joined from %s, %d of %d", conn->hello.rank, conn->from,
                   server->num_arrived, server->size);
@@ -285,8 +299,7 @@ static void conn_on_ask(struct mci_rdv_conn *conn)
 
     if (conn->out_sent < conn->out_nbytes || mci_rdv_server_is_complete(server))
         return; /* an answer is on its way */
-    conn_say(conn, MCI_RDV_MISSING,
-             mci_rt_ranks_text(server->has_arrived, server->size, 0, text, sizeof(text)));
+    conn_say(conn, MCI_RDV_MISSING, mci_rdv_server_missing(server, text, sizeof(text)));
 }
 
 static mcomm_err_t conn_bad_frame(const struct mci_rdv_conn *conn, unsigned type, size_t nbytes)

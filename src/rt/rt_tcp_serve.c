@@ -334,8 +334,7 @@ static mcomm_err_t give_up(struct serve *serve)
                  "%d of %d ranks did not come to %.128s within %d ms; missing: "
                  "rank %s",
                  num_missing, serve->server.size, serve->tcp->where, serve->rt->timeout_ms,
-                 mci_rt_ranks_text(serve->server.has_arrived, serve->server.size, 0, ranks,
-                                   sizeof(ranks)));
+                 mci_rdv_server_missing(&serve->server, ranks, sizeof(ranks)));
     else
         snprintf(text, sizeof(text),
                  "all ranks came to %.128s, but not all took the answer within "

@@ -14,12 +14,15 @@
 #include "rt/rt.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,16 +119,37 @@ static int run_cycle(int cycle, const char *kind, int timeout_ms, bool is_printi
     return rc;
 }
 
-/* Until the others' time is over; stopped as a whole, or only not taking part. */
-static void stay_away(bool is_stopped, int timeout_ms)
+/* A pipe by which the others tell the last rank that their time is over. */
+static int over_pipe(void)
 {
-    struct timespec wait = {.tv_sec = timeout_ms / 1000 + 1};
+    const char *folder = getenv("TMPDIR");
+    char path[256];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/rt_start.over", folder != NULL ? folder : "/tmp");
+    if (mkfifo(path, 0600) != 0 && errno != EEXIST)
+        return -1;
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    return fd;
+}
+
+static void await_others(int fd, int count)
+{
+    char c;
+
+    while (count > 0 && read(fd, &c, 1) == 1)
+        count--;
+}
+
+/* Until the others' time is over; stopped as a whole, or only not taking part. */
+static void stay_away(bool is_stopped, int fd, int others)
+{
     pid_t parent = getpid();
 
     if (!is_stopped) {
-        nanosleep(&wait, NULL);
+        await_others(fd, others);
     } else if (fork() == 0) {
-        nanosleep(&wait, NULL);
+        await_others(fd, others);
         kill(parent, SIGCONT);
         _exit(0);
     } else {
@@ -141,18 +165,22 @@ static int run_fault(const char *fault, int timeout_ms)
     struct mci_rt *rt;
     mcomm_err_t err;
     char name[32];
-    int rank, size;
+    int rank, size, over = over_pipe();
 
+    if (over < 0)
+        return fail(-1, "no pipe in TMPDIR");
     if (mci_rt_start(NULL, timeout_ms, &rt) != MCOMM_SUCCESS)
         return fail(-1, "start");
     rank = mci_rt_info(rt)->rank;
     size = mci_rt_info(rt)->size;
     if (rank == size - 1) {
-        stay_away(strcmp(fault, "stop") == 0, timeout_ms);
+        stay_away(strcmp(fault, "stop") == 0, over, size - 1);
         mci_rt_stop(rt);
         return 0;
     }
     err = mci_rt_exchange(rt, "x", 1, &blobs);
+    if (write(over, "x", 1) != 1)
+        return fail(rank, "the last rank cannot be told");
     printf("rank %d: %s\n", rank, err == MCOMM_SUCCESS ? "success" : mcomm_last_error());
     snprintf(name, sizeof(name), "rank %d", size - 1);
     if (err != MCOMM_ERR_TIMEOUT)

@@ -166,11 +166,15 @@ static void same_process_may_come_again_over_a_new_connection(void **state)
 
 static void who_goes_away_before_the_end_has_not_arrived(void **state)
 {
+    char text[256];
+
     (void)state;
     assert_int_equal(come(1, 2, SIZE, 7, 100), MCOMM_SUCCESS);
     assert_int_equal(server.num_arrived, 2);
     mci_rdv_conn_fini(&conns[1]);
     assert_int_equal(server.num_arrived, 1);
+    assert_string_equal(mci_rdv_server_missing(&server, text, sizeof(text)),
+                        "1, 3; came and went away again: rank 2");
     assert_int_equal(come(2, 2, SIZE, 8, 100),
                      MCOMM_SUCCESS); /* a restarted one may take its place */
     assert_int_equal(server.num_arrived, 2);
