@@ -686,9 +686,9 @@ MCOMM_EXPORT mcomm_err_t mcomm_allreduce(const void *sendbuf, void *recvbuf, siz
  * 10. Objects: a key-value store made of windows
  *
  * Every member of the communicator lends capacity (0 = it only uses the store). Keys are 1 to
- * 4096 bytes, values 0 bytes to what the pool holds (in pools of many small parts less). A put that has returned is seen by every get
- * that starts afterwards; readers see the old value or the new one, never a mixture. When room is
- * needed, the least recently used objects are evicted.
+ * 4096 bytes, values 0 bytes to what the pool holds (in pools of many small parts less). A put that
+ * has returned is seen by every get that starts afterwards; readers see the old value or the new
+ * one, never a mixture. When room is needed, the least recently used objects are evicted.
  * ======================================================================================== */
 typedef struct mcomm_kv_attr {
     size_t struct_size;
