@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/wait.h"
 #include "rail/rail_priv.h"
+#include "topo/topo.h"
 
 #include <string.h>
 
@@ -19,6 +20,8 @@ static struct {
     struct mci_map open; /* id -> inop */
     struct mci_list list;
     uint64_t next_id;
+    size_t nbytes; /* of the open ones */
+    size_t sweep_nbytes;
 } ops;
 
 mcomm_err_t mci_op_start(void)
@@ -26,6 +29,8 @@ mcomm_err_t mci_op_start(void)
     mci_map_init(&ops.open);
     mci_list_init(&ops.list);
     mci_random(&ops.next_id, sizeof(ops.next_id));
+    ops.nbytes = 0;
+    ops.sweep_nbytes = mci_topo_cache_nbytes(3) / 2; /* the other half is for what they come from */
     return MCOMM_SUCCESS;
 }
 
@@ -44,6 +49,7 @@ static size_t op_units(const struct mci_inop *op)
 static void op_retire(struct mci_inop *op)
 {
     op->is_open = false;
+    ops.nbytes -= op->nbytes;
     mci_map_remove(&ops.open, op->id);
     mci_list_remove(&op->link);
     if (op->busy > 0 && op->peer->ops != NULL)
@@ -75,12 +81,18 @@ mcomm_err_t mci_inop_open(struct mci_inop *op)
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for an inbound operation");
     }
     mci_list_push(&ops.list, &op->link);
+    ops.nbytes += op->nbytes; /* may wrap around and comes back */
     op->is_open = true;
     if (op->nbytes == 0) {
         op_retire(op);
         op->done(op, MCOMM_SUCCESS);
     }
     return MCOMM_SUCCESS;
+}
+
+bool mci_inop_is_sweep(void)
+{
+    return ops.nbytes >= ops.sweep_nbytes;
 }
 
 void mci_inop_close(struct mci_inop *op)

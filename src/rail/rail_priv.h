@@ -118,6 +118,9 @@ struct mci_inop *mci_inop_slice_begin(struct mci_peer *peer, uint64_t id, uint64
  * scratch). */
 size_t mci_inop_pieces(const struct mci_inop *op, uint64_t offset, size_t nbytes, mcomm_iov_t *out,
                        size_t max, size_t *count_p);
+/* Do the open operations bring more than the caches hold? Then their bytes are best put past them.
+ */
+bool mci_inop_is_sweep(void);
 /* The slice is in place: marks it; the last one completes the operation (done is called). true:
  * complete. */
 bool mci_inop_slice_end(struct mci_inop *op, uint64_t offset, uint32_t nbytes);

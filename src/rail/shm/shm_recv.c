@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/log.h"
 #include "rail/shm/shm_priv.h"
 
@@ -92,7 +93,10 @@ static void place_inop(struct mci_shm_conn *conn, const char *src, size_t nbytes
         if (covered == 0)
             break; /* the place is smaller than the operation */
         for (size_t i = 0; i < count; i++) {
-            memcpy(iov[i].base, src, iov[i].nbytes);
+            if (mci_inop_is_sweep())
+                mci_copy_stream(iov[i].base, src, iov[i].nbytes);
+            else
+                mci_copy(iov[i].base, src, iov[i].nbytes, MCI_COPY_NO_STREAM);
             src += iov[i].nbytes;
         }
         conn->rx_offset += covered;
