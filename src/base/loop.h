@@ -16,6 +16,8 @@ struct mci_loop_fd {
     bool is_data;
     uint32_t events;                                     /* EPOLLIN | EPOLLOUT ... */
     void (*fn)(struct mci_loop_fd *fd, uint32_t events); /* events may be over by now */
+    /* Or NULL. Takes in what has come, without an event; false: nothing had. */
+    bool (*try_fn)(struct mci_loop_fd *fd);
     void *arg;
 };
 

@@ -126,6 +126,13 @@ static void on_io(struct mci_loop_fd *io, uint32_t events)
     mci_tcp_lane_leave(lane);
 }
 
+static bool try_io(struct mci_loop_fd *io)
+{
+    struct mci_tcp_lane *lane = io->arg;
+
+    return lane->state == MCI_TCP_LANE_READY && mci_tcp_lane_receive(lane);
+}
+
 struct mci_tcp_lane *mci_tcp_lane_create(struct mci_tcp_link *link, int fd,
                                          enum mci_tcp_lane_state state)
 {
@@ -137,7 +144,7 @@ struct mci_tcp_lane *mci_tcp_lane_create(struct mci_tcp_link *link, int fd,
     }
     memset(lane, 0, sizeof(*lane));
     lane->io = (struct mci_loop_fd){
-        .fd = fd, .is_data = true, .events = EPOLLIN, .fn = on_io, .arg = lane};
+        .fd = fd, .is_data = true, .events = EPOLLIN, .fn = on_io, .try_fn = try_io, .arg = lane};
     lane->link = link;
     lane->state = state;
     lane->rx.window = 4 * MCI_TCP_RX_SMALL;

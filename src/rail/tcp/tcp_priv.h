@@ -179,7 +179,7 @@ void mci_tcp_lane_drop_queue(struct mci_tcp_lane *lane, mcomm_err_t err);
 void mci_tcp_part_void(struct mci_tcp_part *part); /* its source is not read any more */
 
 /* ---- tcp_recv.c ---- */
-void mci_tcp_lane_receive(struct mci_tcp_lane *lane);
+bool mci_tcp_lane_receive(struct mci_tcp_lane *lane); /* false: nothing has come */
 /* Parse bytes that were received. False: the lane is closed. */
 bool mci_tcp_rx_feed(struct mci_tcp_lane *lane, const uint8_t *buf, size_t nbytes);
 void mci_tcp_rx_drop(struct mci_tcp_lane *lane, mcomm_err_t err); /* the lane ends amid a frame */

@@ -423,7 +423,8 @@ static bool receive_once(struct mci_tcp_lane *lane, size_t *total)
         want += rx->window;
     }
     msg.msg_iovlen = (size_t)count;
-    n = recvmsg(lane->io.fd, &msg, MSG_DONTWAIT);
+    n = count == 1 ? recv(lane->io.fd, iov[0].base, iov[0].nbytes, MSG_DONTWAIT)
+                   : recvmsg(lane->io.fd, &msg, MSG_DONTWAIT);
     if (n < 0 && errno == EFAULT) {
         place_vanished(lane);
         return lane->state != MCI_TCP_LANE_CLOSED;
@@ -444,7 +445,7 @@ static bool receive_once(struct mci_tcp_lane *lane, size_t *total)
     return (size_t)n == want;
 }
 
-void mci_tcp_lane_receive(struct mci_tcp_lane *lane)
+bool mci_tcp_lane_receive(struct mci_tcp_lane *lane)
 {
     size_t total = 0;
 
@@ -458,4 +459,5 @@ void mci_tcp_lane_receive(struct mci_tcp_lane *lane)
     if (total > 0)
         mci_wake_self();
     mci_tcp_lane_leave(lane);
+    return total > 0;
 }

@@ -148,7 +148,9 @@ static ssize_t vec_send(struct mci_tcp_lane *lane, struct vec *vec)
     ssize_t n;
 
     do {
-        n = sendmsg(lane->io.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        n = vec->count == 1 ? send(lane->io.fd, vec->iov[0].iov_base, vec->iov[0].iov_len,
+                                   MSG_NOSIGNAL | MSG_DONTWAIT)
+                            : sendmsg(lane->io.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     if (n >= 0)
         return n;
