@@ -2,8 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Waiting. Rounds of polling, in three stages: pauses, yields, sleep on the doorbell. A yield that
- * lasts over a millisecond shows a foreign process on the core: then sleeping at once is better,
- * for this wait and the next STICKY_WAITS (a wake-up preempts, a yield waits for a time slice).
+ * lasts over a millisecond shows a foreign process on the core: then sleeping at once is better
+ * (a wake-up preempts, a yield waits for a time slice), for this wait and the next STICKY_FIRST;
+ * each time that it is still there, for twice as many as before.
  *
  * No wake-up is lost: a sleeper announces itself, makes a fence for itself and (membarrier) for
  * all processes that might store, and polls once more. Without membarrier the sleep is short.
@@ -33,7 +34,9 @@
 #define YIELD_ROUNDS 200
 #define BUSY_LOOK 64 /* rounds with work between looks at the clock */
 #define YIELD_FOREIGN_NS 1000000.0
-#define STICKY_WAITS 2000
+#define STICKY_FIRST 32
+#define STICKY_MAX 2000
+#define GOOD_YIELDS 1000          /* without a foreign process: it has gone */
 #define SLEEP_MAX_NS 100000000    /* with membarrier: a bound that should never matter */
 #define SLEEP_NO_FENCE_NS 1000000 /* without: how late a wake-up may be */
 #define DOORBELL_BYTES 4096
@@ -43,7 +46,7 @@ static int doorbell_fd = -1;
 static bool is_shared; /* other processes may ring. lock: engine */
 static bool has_membarrier;
 static uint32_t spin_rounds;
-static uint32_t sticky_waits; /* lock: engine */
+static uint32_t sticky_waits, sticky_next = STICKY_FIRST, good_yields; /* lock: engine */
 
 static struct poller {
     mci_poll_fn_t fn;
@@ -217,8 +220,13 @@ static void wait_yield(void)
     mci_engine_unlock();
     sched_yield();
     mci_engine_lock();
-    if ((double)(mci_clock_ticks() - begin) * mci_clock_ns_per_tick > YIELD_FOREIGN_NS)
-        sticky_waits = STICKY_WAITS;
+    if ((double)(mci_clock_ticks() - begin) * mci_clock_ns_per_tick > YIELD_FOREIGN_NS) {
+        sticky_waits = sticky_next;
+        sticky_next = sticky_next * 2 < STICKY_MAX ? sticky_next * 2 : STICKY_MAX;
+        good_yields = 0;
+    } else if (++good_yields == GOOD_YIELDS) {
+        sticky_next = STICKY_FIRST;
+    }
 }
 
 static bool deadline_is_over(struct mci_waiter *w)
