@@ -82,34 +82,24 @@ mcomm_err_t mcomm_comm_compare(mcomm_comm_t handle_a, mcomm_comm_t handle_b,
     return MCOMM_SUCCESS;
 }
 
-mcomm_err_t mcomm_comm_dup(mcomm_comm_t handle, mcomm_info_t info, mcomm_comm_t *newcomm_p)
+/* On success the engine lock is held, so that no other thread frees the communicator meanwhile. */
+static mcomm_err_t make_enter(mcomm_comm_t handle, mcomm_comm_t *newcomm_p,
+                              struct mci_comm **comm_p)
 {
-    struct mci_comm *comm, *made;
-    struct mci_info *hints;
-    mcomm_err_t err = check_comm_and_out(handle, "newcomm_p", newcomm_p, &comm);
+    mcomm_err_t err = mci_check_init();
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_info_get(info, &hints);
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    err = mci_comm_dup(comm, &made);
-    if (err == MCOMM_SUCCESS) {
-        made->made_at = __builtin_return_address(0);
-        *newcomm_p = made->handle;
-    }
-    mci_engine_unlock();
+    err = check_comm_and_out(handle, "newcomm_p", newcomm_p, comm_p);
+    if (err != MCOMM_SUCCESS)
+        mci_engine_unlock();
     return err;
 }
 
-static mcomm_err_t split(struct mci_comm *comm, int colour, int key, const void *made_at,
-                         mcomm_comm_t *newcomm_p)
+static mcomm_err_t make_leave(mcomm_err_t err, struct mci_comm *made, const void *made_at,
+                              mcomm_comm_t *newcomm_p)
 {
-    struct mci_comm *made = NULL;
-    mcomm_err_t err;
-
-    mci_engine_lock();
-    err = mci_comm_split(comm, colour, key, &made);
     if (err == MCOMM_SUCCESS) {
         if (made != NULL)
             made->made_at = made_at;
@@ -119,27 +109,43 @@ static mcomm_err_t split(struct mci_comm *comm, int colour, int key, const void 
     return err;
 }
 
+mcomm_err_t mcomm_comm_dup(mcomm_comm_t handle, mcomm_info_t info, mcomm_comm_t *newcomm_p)
+{
+    struct mci_comm *comm, *made = NULL;
+    struct mci_info *hints;
+    mcomm_err_t err = make_enter(handle, newcomm_p, &comm);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    err = mci_info_get(info, &hints);
+    if (err == MCOMM_SUCCESS)
+        err = mci_comm_dup(comm, &made);
+    return make_leave(err, made, __builtin_return_address(0), newcomm_p);
+}
+
 mcomm_err_t mcomm_comm_split(mcomm_comm_t handle, int colour, int key, mcomm_comm_t *newcomm_p)
 {
-    struct mci_comm *comm;
-    mcomm_err_t err = check_comm_and_out(handle, "newcomm_p", newcomm_p, &comm);
+    struct mci_comm *comm, *made = NULL;
+    mcomm_err_t err = make_enter(handle, newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
     if (colour < 0 && colour != MCOMM_RANK_UNDEFINED)
-        return mci_err_set(MCOMM_ERR_ARG, "colour = %d: 0 or more, or MCOMM_RANK_UNDEFINED",
-                           colour);
-    return split(comm, colour, key, __builtin_return_address(0), newcomm_p);
+        err = mci_err_set(MCOMM_ERR_ARG, "colour = %d: 0 or more, or MCOMM_RANK_UNDEFINED", colour);
+    else
+        err = mci_comm_split(comm, colour, key, &made);
+    return make_leave(err, made, __builtin_return_address(0), newcomm_p);
 }
 
 mcomm_err_t mcomm_comm_split_node(mcomm_comm_t handle, int key, mcomm_comm_t *newcomm_p)
 {
-    struct mci_comm *comm;
-    mcomm_err_t err = check_comm_and_out(handle, "newcomm_p", newcomm_p, &comm);
+    struct mci_comm *comm, *made = NULL;
+    mcomm_err_t err = make_enter(handle, newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
-    return split(comm, comm->node_of[comm->rank], key, __builtin_return_address(0), newcomm_p);
+    err = mci_comm_split(comm, comm->node_of[comm->rank], key, &made);
+    return make_leave(err, made, __builtin_return_address(0), newcomm_p);
 }
 
 static mcomm_err_t check_create_group(mcomm_group_t handle, int tag, struct mci_group **group_p)
@@ -159,22 +165,16 @@ static mcomm_err_t check_create_group(mcomm_group_t handle, int tag, struct mci_
 mcomm_err_t mcomm_comm_create_group(mcomm_comm_t handle, mcomm_group_t group_handle, int tag,
                                     mcomm_comm_t *newcomm_p)
 {
-    struct mci_comm *comm, *made;
+    struct mci_comm *comm, *made = NULL;
     struct mci_group *group;
-    mcomm_err_t err = check_comm_and_out(handle, "newcomm_p", newcomm_p, &comm);
+    mcomm_err_t err = make_enter(handle, newcomm_p, &comm);
 
-    if (err == MCOMM_SUCCESS)
-        err = check_create_group(group_handle, tag, &group);
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
-    err = mci_comm_create_group(comm, group, tag, &made);
-    if (err == MCOMM_SUCCESS) {
-        made->made_at = __builtin_return_address(0);
-        *newcomm_p = made->handle;
-    }
-    mci_engine_unlock();
-    return err;
+    err = check_create_group(group_handle, tag, &group);
+    if (err == MCOMM_SUCCESS)
+        err = mci_comm_create_group(comm, group, tag, &made);
+    return make_leave(err, made, __builtin_return_address(0), newcomm_p);
 }
 
 mcomm_err_t mcomm_comm_create_oob(const mcomm_oob_t *oob, mcomm_comm_t *newcomm_p)

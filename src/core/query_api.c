@@ -66,8 +66,12 @@ mcomm_err_t mcomm_peer_query(mcomm_comm_t handle, int rank, int connect, mcomm_p
 {
     mcomm_peer_desc_t full;
     struct mci_comm *comm;
-    mcomm_err_t err = mci_comm_lookup("comm", handle, &comm);
+    mcomm_err_t err = mci_check_init();
 
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_comm_lookup("comm", handle, &comm);
     if (err == MCOMM_SUCCESS)
         err = mci_check_pointer("desc_p", desc_p);
     if (err == MCOMM_SUCCESS)
@@ -75,15 +79,14 @@ mcomm_err_t mcomm_peer_query(mcomm_comm_t handle, int rank, int connect, mcomm_p
                                     offsetof(mcomm_peer_desc_t, is_alive));
     if (err == MCOMM_SUCCESS)
         err = mci_check_rank(comm, "rank", rank);
-    if (err != MCOMM_SUCCESS)
-        return err;
-    mci_engine_lock();
-    mci_comm_ref(comm);
-    if (connect)
-        err = peer_connect(comm, mci_comm_peer(comm, rank));
-    if (err == MCOMM_SUCCESS)
-        peer_describe(comm, rank, &full);
-    mci_comm_unref(comm);
+    if (err == MCOMM_SUCCESS) {
+        mci_comm_ref(comm);
+        if (connect)
+            err = peer_connect(comm, mci_comm_peer(comm, rank));
+        if (err == MCOMM_SUCCESS)
+            peer_describe(comm, rank, &full);
+        mci_comm_unref(comm);
+    }
     mci_engine_unlock();
     if (err == MCOMM_SUCCESS)
         mci_copy_out(desc_p, &full, sizeof(full));

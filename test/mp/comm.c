@@ -8,6 +8,7 @@
 #include "mp.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 /* Each rank sends what only it in this communicator says, and receives its left neighbour's. */
 static void ring(mcomm_comm_t comm, int word)
@@ -215,6 +216,39 @@ static void *group_often(void *arg)
     return NULL;
 }
 
+/* Another thread frees the communicator: an error, or a copy of what was there. */
+static void *use_freed(void *arg)
+{
+    mcomm_peer_desc_t desc = {.struct_size = sizeof(desc)};
+    mcomm_comm_t old = arg, comm;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    while (err == MCOMM_SUCCESS) {
+        err = mcomm_comm_dup(old, MCOMM_INFO_NULL, &comm);
+        if (err == MCOMM_SUCCESS)
+            OK(mcomm_comm_free(&comm));
+        if (err == MCOMM_SUCCESS)
+            err = mcomm_peer_query(old, 0, 0, &desc);
+    }
+    CHECK_EQ(err, MCOMM_ERR_COMM);
+    return NULL;
+}
+
+static void test_freed_in_use(void)
+{
+    for (int i = 0; i < 200; i++) {
+        pthread_t thread;
+        mcomm_comm_t comm;
+
+        OK(mcomm_comm_dup(MCOMM_COMM_SELF, MCOMM_INFO_NULL, &comm));
+        CHECK_EQ(pthread_create(&thread, NULL, use_freed, comm), 0);
+        for (int k = 0; k < i % 20; k++)
+            sched_yield();
+        OK(mcomm_comm_free(&comm));
+        CHECK_EQ(pthread_join(thread, NULL), 0);
+    }
+}
+
 #define NUM_THREADS 4
 static void test_threads(void)
 {
@@ -233,6 +267,7 @@ static void test_threads(void)
         CHECK_EQ(pthread_join(threads[i], NULL), 0);
     for (int i = 0; i < NUM_THREADS; i++)
         OK(mcomm_comm_free(&parents[i]));
+    test_freed_in_use();
 }
 
 /* ---- a caller's own allgather, here made of messages ------------------------------------------
