@@ -33,6 +33,7 @@ struct mci_handle_entry {
 };
 extern _Atomic(struct mci_handle_entry *) mci_handle_chunks[MCI_HANDLE_CHUNK_MAX];
 
+/* Requests: under the engine lock. The others need none. */
 void *mci_handle_new(enum mci_handle_type type, void *obj); /* never NULL but on lack of memory */
 /* NULL: not valid; lock-free */
 static inline void *mci_handle_get(enum mci_handle_type type, const void *handle)

@@ -137,7 +137,7 @@ mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, struct mci_comm 
 
     if (comm == NULL)
         goto no_comm;
-    atomic_init(&comm->refs, 1);
+    comm->refs = 1;
     atomic_init(&comm->is_revoked, false);
     comm->group = group;
     comm->ctx = ctx & ~(uint64_t)CTX_SPACES;
@@ -191,12 +191,12 @@ static void comm_give_up(struct mci_comm *comm)
 
 void mci_comm_ref(struct mci_comm *comm)
 {
-    atomic_fetch_add_explicit(&comm->refs, 1, memory_order_relaxed);
+    comm->refs++;
 }
 
 void mci_comm_unref(struct mci_comm *comm)
 {
-    if (atomic_fetch_sub_explicit(&comm->refs, 1, memory_order_acq_rel) != 1)
+    if (--comm->refs > 0)
         return;
     if (comm->group == NULL) /* a zombie: mci_comms_fini() frees it */
         return;
@@ -238,8 +238,7 @@ void mci_comms_end(void)
     while (!mci_list_is_empty(&comms.all)) {
         struct mci_comm *comm = mci_container_of(comms.all.next, struct mci_comm, link);
 
-        mci_log_debug("%s: %d operations did not end", mci_comm_text(comm),
-                      atomic_load(&comm->refs));
+        mci_log_debug("%s: %d operations did not end", mci_comm_text(comm), comm->refs);
         mci_comm_free(comm);
         if (comms.all.next != &comm->link)
             continue;

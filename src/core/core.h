@@ -61,7 +61,7 @@ enum mci_ctx_space {
 
 struct mci_comm {
     mcomm_comm_t handle;
-    _Atomic int refs;
+    int refs;
     uint64_t ctx; /* low two bits 0 */
     int rank, size;
     struct mci_group *group;
@@ -94,7 +94,7 @@ static inline uint64_t mci_comm_ctx(const struct mci_comm *comm, enum mci_ctx_sp
 struct mci_comm *mci_comm_get(mcomm_comm_t handle);
 /* The same with the code to return: MCOMM_ERR_COMM, NOT_INIT, FORKED. */
 mcomm_err_t mci_comm_lookup(const char *name, mcomm_comm_t handle, struct mci_comm **comm_p);
-void mci_comm_ref(struct mci_comm *comm);
+void mci_comm_ref(struct mci_comm *comm);   /* lock: engine */
 void mci_comm_unref(struct mci_comm *comm); /* lock: engine */
 struct mci_comm *
 mci_comm_find(uint64_t ctx); /* by context, low bits ignored; NULL: none. lock: engine */

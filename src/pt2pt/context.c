@@ -26,6 +26,7 @@ mcomm_err_t mci_context_start(void)
     mci_list_init(&mci_pt2pt.matches);
     mci_list_init(&mci_pt2pt.live);
     mci_pool_init(&mci_pt2pt.requests, sizeof(struct mci_pt2pt_request));
+    mci_pool_init(&mci_pt2pt.places, sizeof(struct sink_place));
     mci_pt2pt.next_id = 1;
     mci_map_init(&freed.map);
     freed.count = 0;

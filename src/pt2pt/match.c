@@ -196,13 +196,11 @@ void mci_match_remove(struct mci_match *m, struct mci_msg *msg)
     table_removed(&m->unexpected);
 }
 
-struct mci_msg *mci_match_find(const struct mci_match *m, unsigned space, int source, int tag)
+struct mci_msg *mci_match_search(const struct mci_match *m, unsigned space, int source, int tag)
 {
     unsigned cls = class_of(source, tag);
     struct mci_list *head, *node;
 
-    if (m->unexpected.count == 0)
-        return NULL;
     head = head_of(&m->unexpected, cls, space, source, tag);
     MCI_LIST_FOREACH (node, head) {
         struct mci_msg *msg = msg_of(node, cls);

@@ -106,6 +106,7 @@ static void pt2pt_stop(void)
     mci_context_stop();
     mci_pt2pt_requests_end();
     mci_pool_fini(&mci_pt2pt.requests);
+    mci_pool_fini(&mci_pt2pt.places);
     mci_engine_unlock();
 }
 

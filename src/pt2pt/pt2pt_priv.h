@@ -112,8 +112,13 @@ static inline struct mci_recv *mci_match_take_posted(struct mci_match *m, unsign
 }
 void mci_match_add(struct mci_match *m, struct mci_msg *msg);
 void mci_match_remove(struct mci_match *m, struct mci_msg *msg);
+struct mci_msg *mci_match_search(const struct mci_match *m, unsigned space, int source, int tag);
 /* The first message that fits, left where it is; source and tag may be open. NULL: none. */
-struct mci_msg *mci_match_find(const struct mci_match *m, unsigned space, int source, int tag);
+static inline struct mci_msg *mci_match_find(const struct mci_match *m, unsigned space, int source,
+                                             int tag)
+{
+    return likely(m->unexpected.count == 0) ? NULL : mci_match_search(m, space, source, tag);
+}
 /*
  * Take out the posted receives that want says yes to, in order within a bucket, and push them to
  * out. want must not change the tables.
@@ -131,9 +136,10 @@ struct mci_pt2pt {
     struct mci_map sends; /* id -> struct mci_send */
     uint64_t next_id;
     struct mci_pool requests;
-    struct mci_list live; /* of requests */
-    uint32_t tick;        /* of the watch timer */
-    bool is_up;           /* frames may be sent */
+    struct mci_pool places; /* struct sink_place */
+    struct mci_list live;   /* of requests */
+    uint32_t tick;          /* of the watch timer */
+    bool is_up;             /* frames may be sent */
 };
 extern struct mci_pt2pt mci_pt2pt;
 

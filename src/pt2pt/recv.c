@@ -116,7 +116,7 @@ static void sink_filled(void *arg, mcomm_err_t err)
 
     if (err == MCOMM_SUCCESS || err == MCOMM_ERR_BUFFER) /* else it does not count */
         mci_credit_owe(place->from, place->charge);
-    mci_mem_free(place);
+    mci_pool_put(&mci_pt2pt.places, place);
     if (op == NULL)
         return;
     op->sink = NULL;
@@ -128,7 +128,7 @@ bool mci_recv_sink(struct mci_recv *op, struct mci_pt2pt_peer *from, size_t char
 {
     struct sink_place *place;
 
-    if (op->iov_count != 1 || (place = mci_mem_alloc(sizeof(*place))) == NULL)
+    if (op->iov_count != 1 || (place = mci_pool_get(&mci_pt2pt.places)) == NULL)
         return false;
     recv_sized(op, source, tag, nbytes);
     *place = (struct sink_place){op, op->iov[0], from, charge};

@@ -102,7 +102,8 @@ static void request_free(struct mci_request *base)
     struct mci_pt2pt_request *req = request_of(base);
 
     mci_list_remove(&req->link);
-    mci_mem_free(req->iov);
+    if (unlikely(req->iov != NULL))
+        mci_mem_free(req->iov);
     mci_pool_put(&mci_pt2pt.requests, req);
 }
 

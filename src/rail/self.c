@@ -41,7 +41,8 @@ static bool outop_copy(struct mci_outop *out)
     return copying == out;
 }
 
-static int self_work(void)
+/* Apart, so that a poll without work costs two comparisons. */
+__attribute__((noinline)) static int self_work(void)
 {
     struct mci_list now, *node;
     int events = 0;
