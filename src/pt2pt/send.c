@@ -349,7 +349,7 @@ void mci_send_withdraw(struct mci_send *op)
     if (mci_send_cancel(op) || op->is_done)
         return;
     if (op->state == SEND_TX) {
-        mci_wait_flag(&op->is_done, MCOMM_FOREVER); /* shm: half a frame is in the ring */
+        mci_wait_flag(&op->is_done, MCOMM_FOREVER); /* its last bytes are leaving */
         return;
     }
     frame.w0 = op->id;

@@ -181,7 +181,7 @@ mcomm_err_t mci_peer_tell(struct mci_peer *peer, struct mci_frame *frame);
 /*
  * Take back a frame that has not gone entirely. true: withdrawn, done is not called, the payload is
  * read no more and the frame does not count at the receiver. False: it is too late, done has been
- * or (shm) will be called.
+ * called, by now at the latest.
  */
 bool mci_peer_unsend(struct mci_peer *peer, struct mci_tx *tx);
 

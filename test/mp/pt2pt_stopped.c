@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * The receiver is stopped while eager messages fill its socket. Cancelling ends a send at once,
- * also one of which half has left: it is not received, and its buffer is read no more. All others
- * arrive whole and in order.
+ * The receiver is stopped while eager messages fill its socket or the ring. Cancelling ends a send
+ * at once, also one of which half has left: it is not received, or (shm) it goes nevertheless, and
+ * its buffer is read no more. All others arrive whole and in order.
  */
 #include "pt2pt_check.h"
 

@@ -94,16 +94,16 @@ mcomm_err_t mci_shm_outop_start(struct mci_outop *op)
     return MCOMM_SUCCESS;
 }
 
-/* The receiver waits for the rest of a begun slice: keep a copy of it and let the source go. */
-static void slice_detach(struct mci_shm_conn *conn)
+void mci_shm_detach(struct mci_shm_conn *conn)
 {
     char *copy = mci_mem_alloc(conn->tx_left);
     size_t done = 0, n;
     void *src;
 
     conn->op_cur = NULL;
+    conn->tx_cur = NULL;
     if (copy == NULL) {
-        mci_log_error("no memory to detach a slice of %zu bytes", conn->tx_left);
+        mci_log_error("no memory to detach the rest of %zu bytes", conn->tx_left);
         conn->tx_left = 0;
         conn->is_broken = true;
         return;
@@ -125,7 +125,7 @@ void mci_shm_outop_close(struct mci_outop *op)
     op->is_open = false;
     mci_list_remove(&op->link);
     if (conn != NULL && conn->op_cur == op)
-        slice_detach(conn);
+        mci_shm_detach(conn);
 }
 
 void mci_shm_outop_abort(struct mci_shm_conn *conn, mcomm_err_t err)

@@ -172,7 +172,7 @@ struct mci_shm_conn {
     /* the payload that is being sent in pieces */
     struct mci_tx *tx_cur;
     struct mci_outop *op_cur;
-    void *copy_cur; /* a closed operation's rest */
+    void *copy_cur; /* what was detached */
     mcomm_iov_t copy_iov;
     struct mci_iov_cursor tx_cursor;
     size_t tx_left;
@@ -255,7 +255,9 @@ mcomm_err_t mci_shm_outop_start(struct mci_outop *op);
 void mci_shm_outop_close(struct mci_outop *op);
 /* Start and push slices of waiting operations while there is room. No payload is half sent. */
 int mci_shm_outop_pump(struct mci_shm_conn *conn, int max_slices);
-/* The current slice is all in the ring. */
+/* The receiver waits for the rest of what is half sent: keep a copy of it, let the source go. */
+void mci_shm_detach(struct mci_shm_conn *conn);
+/* The current slice, or what was detached, is all in the ring. */
 void mci_shm_outop_slice_sent(struct mci_shm_conn *conn);
 /* Tell the finished ones. */
 int mci_shm_outop_finish(struct mci_shm_conn *conn);

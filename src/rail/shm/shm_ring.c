@@ -308,6 +308,11 @@ bool mci_shm_unsend(struct mci_peer *peer, struct mci_tx *tx)
     struct mci_shm_conn *conn = peer->conn;
     struct mci_list *node;
 
+    if (tx == conn->tx_cur) { /* half of it is in the ring: it goes, but its buffer is free */
+        mci_shm_detach(conn);
+        mci_tx_finish(tx, MCOMM_SUCCESS);
+        return false;
+    }
     MCI_LIST_FOREACH (node, &conn->tx_queue) {
         if (node == &tx->link) {
             mci_list_remove(node);
