@@ -13,7 +13,7 @@
 #include "rail/shm/shm_priv.h"
 
 #define WHOLE_NEAR 2048u /* longer payloads are faster in pieces */
-#define PIECE_FIRST_NEAR 2048u
+#define PIECE_FIRST_NEAR 8192u
 #define PIECE_FIRST_FAR 4096u
 #define PIECE_NEAR 16384u
 #define PIECE_FAR 32768u
