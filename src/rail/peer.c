@@ -376,12 +376,13 @@ bool mci_peer_accepts(struct mci_peer *peer, const struct mci_rail_ops *ops)
 void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void *conn,
                     size_t eager_max)
 {
+    size_t limit = ops == &mci_rail_tcp_ops ? MCI_EAGER_MAX : MCI_FRAME_MAX;
     struct mci_list sent, *node;
 
     mci_loop_timer_cancel(&full(peer)->connect_timer);
     peer->ops = ops;
     peer->conn = conn;
-    peer->eager_max = eager_max < MCI_FRAME_MAX ? eager_max : MCI_FRAME_MAX;
+    peer->eager_max = eager_max < limit ? eager_max : limit;
     peer_move(peer, MCI_PEER_READY);
     peer->refs++; /* it may fail meanwhile */
     mci_list_init(&sent);

@@ -17,6 +17,7 @@
 #include "mooncake_comm.h"
 
 #define MCI_FRAME_MAX 65536u  /* payload bytes of one frame */
+#define MCI_EAGER_MAX 262144u /* of a frame of pt2pt, over a rail whose eager_max says so */
 #define MCI_SLICE_UNIT 65536u /* slices of bulk operations begin at multiples of it */
 #define MCI_INLINE_MAX 36u    /* payload that travels inside the header's cache line over shm */
 

@@ -58,8 +58,8 @@ static struct {
 
 static size_t frame_nbytes(uint64_t i)
 {
-    static const size_t edges[] = {0,    1,    7,     8,     9,     36,    488,  1999,
-                                   2000, 2008, 16383, 16384, 16385, 65535, 65536};
+    static const size_t edges[] = {0,    1,     7,     8,     9,     36,    488,   1999,   2000,
+                                   2008, 16383, 16384, 16385, 65535, 65536, 65537, 262143, 262144};
 
     if (i < sizeof(edges) / sizeof(edges[0]))
         return edges[i];
@@ -145,7 +145,7 @@ static void frames_both_ways(struct pair_end *end)
     struct sent *sent = calloc(FRAMES, sizeof(*sent));
     uint8_t **bufs = calloc(FRAMES, sizeof(*bufs));
 
-    got.sink_buf = malloc(MCI_FRAME_MAX);
+    got.sink_buf = malloc(MCI_EAGER_MAX);
     for (uint64_t i = 0; i < FRAMES; i++) {
         struct mci_frame frame = {
             .am = AM_DATA, .w0 = i, .w1 = (uint32_t)i * 3, .w2 = ~(uint32_t)i};

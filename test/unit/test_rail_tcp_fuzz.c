@@ -88,7 +88,7 @@ static void on_frame(struct mci_peer *peer, const struct mci_frame *frame, const
                      struct mci_sink *sink)
 {
     (void)peer;
-    CHECK(frame->nbytes <= MCI_FRAME_MAX);
+    CHECK(frame->nbytes <= MCI_EAGER_MAX);
     delivered++;
     if (payload != NULL) {
         for (uint32_t i = 0; i < frame->nbytes; i++)

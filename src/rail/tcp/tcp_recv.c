@@ -184,6 +184,8 @@ static const char *header_check(const struct mci_tcp_lane *lane, const struct mc
         return "generation in a frame that is no slice";
     if ((is_ctl || h->frame.am == MCI_AM_RAIL_ACK) && h->frame.nbytes != 0)
         return "control frame with a payload";
+    if (h->frame.am == MCI_AM_P2P_EAGER || h->frame.am == MCI_AM_P2P_RTS)
+        return h->frame.nbytes > MCI_EAGER_MAX ? "length of a message" : NULL;
     return h->frame.nbytes > MCI_FRAME_MAX ? "length of a frame" : NULL;
 }
 
