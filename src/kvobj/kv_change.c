@@ -19,17 +19,16 @@ static void change_end(struct kv_change *c, mcomm_err_t err)
 }
 
 /* ---- flushes: one a rank; its error is that of all changes that wait for it ---- */
-/* The lender of a new record, before a far home is asked to make it seen: not needed if that is the
- * same rank, which takes things in order. */
-static int far_written_at(const struct kv_change *c)
+/*
+ * The lender of a new record that went in frames, unless the home is asked next and is the same
+ * rank: it takes things in order.
+ */
+static int written_at(const struct kv_change *c)
 {
-    return c->step == KV_CHANGE_NEW && !c->is_home_near && c->unflushed != c->home ? c->unflushed
-                                                                                   : -1;
-}
-
-static int near_written_at(const struct kv_change *c)
-{
-    return c->step != KV_CHANGE_DONE && c->is_home_near ? c->unflushed : -1;
+    if (c->step == KV_CHANGE_DONE || c->wr == NULL || c->wr->held != NULL ||
+        (!c->is_home_near && c->wr->unflushed == c->home))
+        return -1;
+    return c->wr->unflushed;
 }
 
 static int reading_at(const struct kv_change *c)
@@ -91,6 +90,47 @@ static void far_ask(struct kv_change *c, uint64_t expect)
                                      .expect = expect,
                                      .hint = c->hint,
                                      .mode = c->mode};
+    if (c->wr != NULL && c->wr->held != NULL)
+        c->publish.record = c->wr;
+}
+
+/* What a home answered. */
+static void far_end(struct kv_change *c)
+{
+    c->is_published = c->publish.err == MCOMM_SUCCESS;
+    if (c->is_published && c->publish.record != NULL)
+        c->wr->is_counted = true;
+    change_end(c, c->publish.err);
+}
+
+/* ---- records that are held here, to lenders that are not the home ---- */
+static void helds_send(struct mci_kv *kv, struct kv_change *changes, size_t count)
+{
+    struct kv_publish *asks[KV_FAR_GROUP];
+    struct kv_change *owners[KV_FAR_GROUP];
+    size_t num_asks = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct kv_change *c = &changes[i];
+
+        if (c->step == KV_CHANGE_DONE || c->wr == NULL || c->wr->held == NULL ||
+            (!c->is_home_near && c->home == c->wr->unflushed))
+            continue;
+        far_ask(c, 0);
+        c->publish.rank = c->wr->unflushed;
+        owners[num_asks] = c;
+        asks[num_asks++] = &c->publish;
+    }
+    mci_kv_far_publish(kv, KV_CALL_WRITE, asks, num_asks);
+    for (size_t i = 0; i < num_asks; i++) {
+        if (asks[i]->err != MCOMM_SUCCESS) {
+            change_end(owners[i], asks[i]->err);
+            continue;
+        }
+        owners[i]->wr->is_counted = true;
+        owners[i]->wr->held = NULL;
+        owners[i]->wr->unflushed = -1;
+    }
 }
 
 static void far_look(struct kv_change *c)
@@ -100,8 +140,7 @@ static void far_look(struct kv_change *c)
         c->spot = c->publish.spot;
         return;
     }
-    c->is_published = c->publish.err == MCOMM_SUCCESS;
-    change_end(c, c->publish.err);
+    far_end(c);
 }
 
 static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t count)
@@ -115,7 +154,7 @@ static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t co
         far_ask(&changes[i], 0);
         asks[num_asks++] = &changes[i].publish;
     }
-    mci_kv_far_publish(kv, asks, num_asks);
+    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks);
     for (size_t i = 0; i < count; i++) {
         if (changes[i].step != KV_CHANGE_NEW)
             continue;
@@ -249,34 +288,40 @@ static void changes_swap(struct mci_kv *kv, struct kv_change *changes, size_t co
         far_ask(c, c->spot.loc);
         asks[num_asks++] = &c->publish;
     }
-    mci_kv_far_publish(kv, asks, num_asks);
+    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks);
     for (size_t i = 0; i < count; i++) {
         struct kv_change *c = &changes[i];
 
         if (c->step == KV_CHANGE_DONE)
             continue;
-        c->is_published = c->publish.err == MCOMM_SUCCESS;
         if (c->publish.is_uncounted)
             old_count(kv, c);
-        change_end(c, c->publish.err);
+        far_end(c);
     }
 }
 
 /* A home that would have had to wait: its lock is taken, or an entry made free, from here. */
 static void change_insert(struct mci_kv *kv, struct kv_change *c, struct kv_waiter *w)
 {
-    mcomm_err_t err = MCOMM_SUCCESS;
+    mcomm_err_t err;
 
-    if (c->unflushed >= 0)
-        err = kv->remote->flush(kv, c->unflushed, KV_DATA);
-    if (err == MCOMM_SUCCESS)
-        err = mci_kv_dir_insert(kv, c->key.hash, c->loc, c->hint, w);
+    c->step = KV_CHANGE_INSERT;
+    c->is_home_near = true; /* as far as the record is concerned: nobody takes it along */
+    helds_send(kv, c, 1);
+    changes_flush(kv, c, 1, KV_DATA, written_at, true);
+    if (c->step == KV_CHANGE_DONE)
+        return;
+    err = mci_kv_dir_insert(kv, c->key.hash, c->loc, c->hint, w);
     c->is_published = err == MCOMM_SUCCESS;
     change_end(c, err == MCOMM_ERR_EXISTS ? MCOMM_ERR_TRY_AGAIN : err);
 }
 
 static void change_begin(struct mci_kv *kv, struct kv_change *c)
 {
+    if (c->wr != NULL) {
+        c->loc = kv_loc_value(kv_place(c->wr->head.rank, c->wr->head.at), c->wr->obj.rec.gen);
+        c->hint = c->wr->obj.rec.nbytes;
+    }
     c->home = kv_home(kv, c->key.hash);
     c->is_home_near = c->home != KV_NO_HOME && kv_is_mapped(kv, c->home);
     c->step = KV_CHANGE_NEW;
@@ -296,12 +341,11 @@ void mci_kv_changes_apply(struct mci_kv *kv, struct kv_change *changes, size_t c
 {
     for (size_t i = 0; i < count; i++)
         change_begin(kv, &changes[i]);
-    changes_flush(kv, changes, count, KV_DATA, far_written_at, true);
-    changes_flush(kv, changes, count, KV_META, far_written_at, true);
+    helds_send(kv, changes, count);
+    changes_flush(kv, changes, count, KV_DATA, written_at, true);
+    changes_flush(kv, changes, count, KV_META, written_at, true);
     changes_look(kv, changes, count);
-    olds_see(kv, changes, count); /* its flush is one for the new records, too */
-    changes_flush(kv, changes, count, KV_DATA, near_written_at, true);
-    changes_flush(kv, changes, count, KV_META, near_written_at, true);
+    olds_see(kv, changes, count);
     changes_swap(kv, changes, count, w);
     changes_flush(kv, changes, count, KV_META, counted_at, false);
     for (size_t i = 0; i < count; i++) {

@@ -120,7 +120,7 @@ static void fetch_ask(struct kv_talk *talk, struct kv_fetch *f, size_t index, in
     f->is_by_spot = f->state == KV_FETCH_SPOT;
     f->state = KV_FETCH_ASKED;
     f->asked = rank;
-    mci_kv_talk_ask(talk, rank, &ask, &f->key, f->want == KV_WANT_SIZE ? 0 : bound);
+    mci_kv_talk_ask(talk, rank, &ask, &f->key, NULL, f->want == KV_WANT_SIZE ? 0 : bound);
 }
 
 /* Asks whoever sees more of it than this rank. false: nobody does. */
@@ -341,14 +341,15 @@ static void publish_lost(void *arg, int rank, mcomm_err_t err)
     }
 }
 
-void mci_kv_far_publish(struct mci_kv *kv, struct kv_publish **list, size_t count)
+void mci_kv_far_publish(struct mci_kv *kv, enum kv_call_op op, struct kv_publish **list,
+                        size_t count)
 {
     struct publishing all = {list, count};
     struct kv_talk talk;
 
     if (count == 0)
         return;
-    mci_kv_talk_begin(&talk, kv, KV_CALL_PUBLISH);
+    mci_kv_talk_begin(&talk, kv, op);
     talk.take = publish_take;
     talk.lost = publish_lost;
     talk.arg = &all;
@@ -364,10 +365,10 @@ void mci_kv_far_publish(struct mci_kv *kv, struct kv_publish **list, size_t coun
                              .hint = p->hint,
                              .index = (uint32_t)i,
                              .key_nbytes = (uint16_t)p->key.nbytes,
-                             .mode = (uint8_t)p->mode};
+                             .mode = (uint8_t)(p->mode | (p->record != NULL ? KV_ASK_RECORD : 0))};
 
         p->is_done = false;
-        mci_kv_talk_ask(&talk, p->rank, &ask, &p->key, 0);
+        mci_kv_talk_ask(&talk, p->rank, &ask, &p->key, p->record, 0);
     }
     mci_kv_talk_end(&talk);
 }

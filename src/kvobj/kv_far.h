@@ -20,10 +20,12 @@
 /* ---- on the wire ---- */
 enum kv_call_op {
     KV_CALL_GET = 1, /* what a key stands for */
-    KV_CALL_PUBLISH  /* what a key stands for from now on */
+    KV_CALL_PUBLISH, /* what a key stands for from now on */
+    KV_CALL_WRITE    /* a record that nobody sees yet; counted */
 };
 
-struct kv_ask {      /* then the key, padded to 8 */
+#define KV_ASK_RECORD 0x80u /* in mode: a record comes with it, to be written first */
+struct kv_ask {             /* then the key; the record's header and value; each padded to 8 */
     uint64_t loc;    /* get: of the record, 0: look it up; publish: of the new one, 0: remove */
     uint64_t expect; /* get: room for the value; publish: a word whose record the asker counts */
     uint64_t hint;   /* publish: bytes of the record */
@@ -69,6 +71,7 @@ bool mci_kv_serve(struct mci_kv *kv, enum kv_call_op op, const void *bytes, size
                   kv_emit_fn_t emit, void *arg);
 
 /* ---- kv_call.c: calls under way ---- */
+struct kv_writing;
 struct kv_call {
     int rank;
     enum kv_call_op op;
@@ -109,7 +112,8 @@ struct kv_talk {
 void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op);
 /* reply_nbytes: that may come back */
 void mci_kv_talk_ask(struct kv_talk *talk, int rank, const struct kv_ask *ask,
-                     const struct kv_key *key, size_t reply_nbytes);
+                     const struct kv_key *key, const struct kv_writing *record,
+                     size_t reply_nbytes);  /* record: NULL, or held */
 void mci_kv_talk_end(struct kv_talk *talk); /* every ask has its answer, or lost was called */
 
 /* ---- kv_far.c ---- */
@@ -156,6 +160,7 @@ struct kv_publish { /* one key whose entry is to be changed by its home */
     uint64_t loc; /* 0: remove */
     uint64_t expect, hint;
     unsigned mode;
+    const struct kv_writing *record; /* to be written with it, NULL: it is there */
     /*
      * out: SUCCESS; EXISTS (mode), NOT_FOUND (remove); TRY_AGAIN: look again, at spot if has_spot:
      * whose record must be counted by the caller, who then expects it. UNSUPPORTED: only one-sided.
@@ -165,7 +170,9 @@ struct kv_publish { /* one key whose entry is to be changed by its home */
     struct kv_spot spot;
     bool is_done;
 };
-void mci_kv_far_publish(struct mci_kv *kv, struct kv_publish **list, size_t count);
+/* op: PUBLISH, or WRITE: the record only */
+void mci_kv_far_publish(struct mci_kv *kv, enum kv_call_op op, struct kv_publish **list,
+                        size_t count);
 
 /* ---- kv_put.c: records being written ---- */
 struct kv_put_how {
@@ -184,7 +191,9 @@ struct kv_writing {
     struct kv_room *rooms; /* of the extents, as many as obj.rec.extent_count */
     uint32_t extent_max;
     size_t piece_min; /* bytes of value */
+    bool is_counted;
     int unflushed;    /* lender that it is on its way to, in frames; -1: it is there */
+    const void *held; /* the value of a record that has not been sent yet */
     uint64_t deltas[3];
 };
 void mci_kv_writing_begin(struct kv_writing *wr);
@@ -209,9 +218,9 @@ enum kv_change_step {
 };
 struct kv_change { /* of what a key stands for */
     struct kv_key key;
-    uint64_t loc, hint; /* of the new record; 0: remove */
+    struct kv_writing *wr; /* the new record, NULL: remove */
+    uint64_t loc, hint;    /* set from it */
     unsigned mode;
-    int unflushed;   /* rank that the record is on its way to, -1: none */
     uint64_t origin; /* of the value seen first, 0 before; kept from try to try */
     /* out: SUCCESS; EXISTS (mode); NOT_FOUND (remove); TRY_AGAIN; errors that are the caller's */
     mcomm_err_t err;

@@ -125,7 +125,7 @@ static size_t removes_run(struct mci_kv *kv, struct group *group, mcomm_kv_item_
 
         if (!key_note(group, &key, n))
             break;
-        group->changes[n] = (struct kv_change){.key = key, .unflushed = -1};
+        group->changes[n] = (struct kv_change){.key = key};
     }
     mci_kv_changes_apply(kv, group->changes, n, &w);
     for (size_t i = 0; i < n; i++) {
@@ -176,12 +176,7 @@ static bool put_begin(struct mci_kv *kv, struct group_put *put, struct kv_change
         MCOMM_SUCCESS)
         return false;
     *left -= need;
-    *c = (struct kv_change){
-        .key = *key,
-        .loc = kv_loc_value(kv_place(put->wr.head.rank, put->wr.head.at), put->wr.obj.rec.gen),
-        .hint = put->wr.obj.rec.nbytes,
-        .mode = how->mode,
-        .unflushed = put->wr.unflushed};
+    *c = (struct kv_change){.key = *key, .wr = &put->wr, .mode = how->mode};
     return true;
 }
 

@@ -143,8 +143,16 @@ mcomm_err_t mci_kv_record_write(struct mci_kv *kv, struct kv_writing *wr, const 
     wr->obj.rank = wr->head.rank;
     wr->obj.slab = wr->head.slab;
     wr->obj.at = wr->head.at;
+    wr->is_counted = true;
     if (KV_UNLIKELY(!kv_is_mapped(kv, wr->head.rank) && rec->kind == KV_INLINE)) {
-        err = head_send(kv, wr, key, body, body_nbytes);
+        if (sizeof(struct kv_ask) + sizeof(*rec) + kv_round(key->nbytes) + kv_round(body_nbytes) <=
+            KV_CALL_MAX) { /* goes along with the call that makes it seen */
+            wr->is_counted = false;
+            wr->held = body != NULL ? body : "";
+            wr->unflushed = wr->head.rank;
+        } else {
+            err = head_send(kv, wr, key, body, body_nbytes);
+        }
     } else {
         err = body_write(kv, &wr->head, rec, key, body, body_nbytes);
         if (err == MCOMM_SUCCESS)
@@ -242,12 +250,13 @@ static mcomm_err_t spread_write(struct mci_kv *kv, struct kv_writing *wr, const 
 /* Nothing more will be published: the slabs may be sealed. */
 void mci_kv_writing_end(struct mci_kv *kv, struct kv_writing *wr)
 {
-    if (wr->state == KV_WRITING_DONE)
+    if (wr->state == KV_WRITING_DONE && wr->is_counted)
         mci_kv_object_count(kv, &wr->obj, -1);
     if (wr->state != KV_WRITING_NOTHING)
         mci_kv_room_done(kv, &wr->head);
     wr->state = KV_WRITING_NOTHING;
     wr->unflushed = -1;
+    wr->held = NULL;
     if (KV_LIKELY(wr->rooms == NULL && wr->obj.extents == NULL))
         return;
     for (uint32_t i = 0; wr->rooms != NULL && i < wr->obj.rec.extent_count; i++)
@@ -340,13 +349,8 @@ static uint64_t written_loc(const struct kv_writing *wr)
 static mcomm_err_t far_change(struct mci_kv *kv, const struct kv_key *key, struct kv_writing *wr,
                               unsigned mode, struct race *race, struct kv_waiter *w)
 {
-    struct kv_change c = {.key = *key, .mode = mode, .unflushed = -1, .origin = race->origin};
+    struct kv_change c = {.key = *key, .mode = mode, .wr = wr, .origin = race->origin};
 
-    if (wr != NULL) {
-        c.loc = written_loc(wr);
-        c.hint = wr->obj.rec.nbytes;
-        c.unflushed = wr->unflushed;
-    }
     mci_kv_changes_apply(kv, &c, 1, w);
     race->origin = c.origin;
     if (wr != NULL && c.is_published)
@@ -427,6 +431,7 @@ void mci_kv_writing_begin(struct kv_writing *wr)
     wr->rooms = NULL;
     wr->extent_max = 0;
     wr->unflushed = -1;
+    wr->held = NULL;
 }
 
 mcomm_err_t mci_kv_put_written(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,

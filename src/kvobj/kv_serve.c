@@ -24,6 +24,8 @@ struct serving {
     struct kv_key key;
     struct kv_spot spot;
     struct kv_object obj;
+    struct kv_object record; /* that came with it */
+    const char *value;
 };
 
 /* Answers on their way into one frame. lock: engine */
@@ -170,6 +172,51 @@ static void serve_get(struct serving *s)
         say_value(s);
 }
 
+/* ---- records ---- */
+/* Into a slab of this rank, as long as its holder may write there. */
+static mcomm_err_t record_write(struct serving *s)
+{
+    struct mci_kv *kv = s->kv;
+    const struct kv_part *part = &kv->parts[kv->rank];
+    struct kv_object *obj = &s->record;
+    const struct kv_rec *rec = &obj->rec;
+    char *base = part->area[KV_DATA];
+    uint64_t word;
+
+    obj->rank = kv->rank;
+    obj->extents = NULL;
+    obj->at = kv_loc_offset(s->ask.loc);
+    if (kv_loc_rank(s->ask.loc) != kv->rank || obj->at >= part->data_nbytes ||
+        !mci_kv_rec_is_valid(rec, part->slab_nbytes - (obj->at & (part->slab_nbytes - 1))) ||
+        rec->kind != KV_INLINE || rec->key_nbytes != s->key.nbytes)
+        return MCOMM_ERR_INTERNAL;
+    obj->slab = kv_slab_of(part, obj->at);
+    if (mci_kv_load(kv, kv->rank, kv_word_at(part, obj->slab), &word) != MCOMM_SUCCESS ||
+        kv_word_gen(word) != rec->gen || kv_word_state(word) != KV_SLAB_OPEN)
+        return MCOMM_ERR_STATE; /* the writer is taken for dead */
+    memcpy(base + obj->at, rec, sizeof(*rec));
+    memcpy(base + obj->at + sizeof(*rec), s->key.ptr, s->key.nbytes);
+    if (rec->value_nbytes > 0)
+        mci_kv_copy_in(base + obj->at + kv_body_at(KV_INLINE, rec->key_nbytes, rec->value_nbytes),
+                       s->value, rec->value_nbytes);
+    return MCOMM_SUCCESS;
+}
+
+static void record_count(struct serving *s)
+{
+    if (s->ask.mode & KV_ASK_RECORD)
+        mci_kv_object_count(s->kv, &s->record, 1);
+}
+
+static void serve_write(struct serving *s)
+{
+    mcomm_err_t err = s->ask.mode & KV_ASK_RECORD ? record_write(s) : MCOMM_ERR_INTERNAL;
+
+    if (err == MCOMM_SUCCESS)
+        record_count(s);
+    say_nothing(s, err, 0);
+}
+
 /* ---- publish ---- */
 enum old { /* the record that an entry names */
     OLD_SEEN,
@@ -204,7 +251,7 @@ static mcomm_err_t publish_over(struct serving *s)
 
     if (old == OLD_CHANGED)
         return MCOMM_ERR_TRY_AGAIN;
-    if (old != OLD_LOST && s->ask.loc != 0 && s->ask.mode != MCOMM_KV_REPLACE) {
+    if (old != OLD_LOST && s->ask.loc != 0 && (s->ask.mode & ~KV_ASK_RECORD) != MCOMM_KV_REPLACE) {
         say_nothing(s, MCOMM_ERR_EXISTS, 0);
         return MCOMM_SUCCESS;
     }
@@ -217,6 +264,7 @@ static mcomm_err_t publish_over(struct serving *s)
         return err;
     if (old == OLD_SEEN)
         mci_kv_object_count(kv, &s->obj, -1);
+    record_count(s);
     err = old == OLD_LOST && s->ask.loc == 0 ? MCOMM_ERR_NOT_FOUND : MCOMM_SUCCESS;
     answer_end(answer_begin(s, 0, err, old == OLD_FAR ? KV_SAY_COUNT : KV_SAY_NOTHING), 0);
     return MCOMM_SUCCESS;
@@ -236,6 +284,8 @@ static mcomm_err_t publish_once(struct serving *s)
             return MCOMM_ERR_TRY_AGAIN;
         if (err != MCOMM_SUCCESS)
             err = MCOMM_ERR_UNSUPPORTED;
+        else
+            record_count(s);
     }
     say_nothing(s, err, 0);
     return MCOMM_SUCCESS;
@@ -243,8 +293,13 @@ static mcomm_err_t publish_once(struct serving *s)
 
 static void serve_publish(struct serving *s)
 {
-    mcomm_err_t err = MCOMM_ERR_TRY_AGAIN;
+    mcomm_err_t err = s->ask.mode & KV_ASK_RECORD ? record_write(s) : MCOMM_SUCCESS;
 
+    if (err != MCOMM_SUCCESS) {
+        say_nothing(s, err, 0);
+        return;
+    }
+    err = MCOMM_ERR_TRY_AGAIN;
     for (unsigned i = 0; i < TRIES && err == MCOMM_ERR_TRY_AGAIN; i++)
         err = publish_once(s);
     if (err != MCOMM_SUCCESS)
@@ -252,6 +307,32 @@ static void serve_publish(struct serving *s)
 }
 
 /* ---- calls ---- */
+/* Takes the next ask out of bytes; 0: it is not well formed. */
+static size_t ask_take(struct serving *s, const char *bytes, size_t left)
+{
+    size_t used = sizeof(s->ask), padded;
+
+    if (left < used)
+        return 0;
+    memcpy(&s->ask, bytes, sizeof(s->ask));
+    padded = ((size_t)s->ask.key_nbytes + 7) & ~(size_t)7;
+    if (padded > left - used || s->ask.key_nbytes == 0 || s->ask.key_nbytes > KV_KEY_MAX)
+        return 0;
+    s->key = kv_key_make(bytes + used, s->ask.key_nbytes);
+    used += padded;
+    if (!(s->ask.mode & KV_ASK_RECORD))
+        return used;
+    if (left - used < sizeof(s->record.rec))
+        return 0;
+    memcpy(&s->record.rec, bytes + used, sizeof(s->record.rec));
+    used += sizeof(s->record.rec);
+    padded = (s->record.rec.value_nbytes + 7) & ~(size_t)7;
+    if (s->record.rec.value_nbytes > left || padded > left - used)
+        return 0;
+    s->value = bytes + used;
+    return used + padded;
+}
+
 bool mci_kv_serve(struct mci_kv *kv, enum kv_call_op op, const void *bytes, size_t nbytes,
                   kv_emit_fn_t emit, void *arg)
 {
@@ -260,23 +341,18 @@ bool mci_kv_serve(struct mci_kv *kv, enum kv_call_op op, const void *bytes, size
 
     out_nbytes = 0;
     while (nbytes > 0) {
-        size_t padded;
+        size_t used = ask_take(&s, at, nbytes);
 
-        if (nbytes < sizeof(s.ask))
+        if (used == 0)
             return false;
-        memcpy(&s.ask, at, sizeof(s.ask));
-        at += sizeof(s.ask);
-        nbytes -= sizeof(s.ask);
-        padded = ((size_t)s.ask.key_nbytes + 7) & ~(size_t)7;
-        if (padded > nbytes || s.ask.key_nbytes == 0 || s.ask.key_nbytes > KV_KEY_MAX)
-            return false;
-        s.key = kv_key_make(at, s.ask.key_nbytes);
-        at += padded;
-        nbytes -= padded;
+        at += used;
+        nbytes -= used;
         if (op == KV_CALL_GET)
             serve_get(&s);
         else if (op == KV_CALL_PUBLISH)
             serve_publish(&s);
+        else if (op == KV_CALL_WRITE)
+            serve_write(&s);
         else
             return false;
     }

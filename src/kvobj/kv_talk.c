@@ -49,12 +49,16 @@ static void call_send(struct kv_talk *talk)
 }
 
 void mci_kv_talk_ask(struct kv_talk *talk, int rank, const struct kv_ask *ask,
-                     const struct kv_key *key, size_t reply_nbytes)
+                     const struct kv_key *key, const struct kv_writing *record, size_t reply_nbytes)
 {
-    size_t key_nbytes = (key->nbytes + 7) & ~(size_t)7;
+    size_t key_nbytes = (key->nbytes + 7) & ~(size_t)7, nbytes = 0, value_nbytes = 0;
     char *at;
 
-    if (rank != talk->rank || talk->nbytes + sizeof(*ask) + key_nbytes > KV_CALL_MAX ||
+    if (record != NULL) {
+        value_nbytes = record->obj.rec.value_nbytes;
+        nbytes = sizeof(record->obj.rec) + ((value_nbytes + 7) & ~(size_t)7);
+    }
+    if (rank != talk->rank || talk->nbytes + sizeof(*ask) + key_nbytes + nbytes > KV_CALL_MAX ||
         talk->reply_nbytes + reply_nbytes > KV_REPLY_MAX)
         call_send(talk);
     talk->rank = rank;
@@ -63,6 +67,14 @@ void mci_kv_talk_ask(struct kv_talk *talk, int rank, const struct kv_ask *ask,
     memset(at + sizeof(*ask) + key_nbytes - 8, 0, 8);
     memcpy(at + sizeof(*ask), key->ptr, key->nbytes);
     talk->nbytes += sizeof(*ask) + key_nbytes;
+    if (record != NULL) {
+        at = (char *)talk->bytes + talk->nbytes;
+        memset(at + nbytes - 8, 0, 8);
+        memcpy(at, &record->obj.rec, sizeof(record->obj.rec));
+        if (value_nbytes > 0)
+            memcpy(at + sizeof(record->obj.rec), record->held, value_nbytes);
+        talk->nbytes += nbytes;
+    }
     talk->reply_nbytes += reply_nbytes;
     talk->num_asks++;
 }
