@@ -57,26 +57,40 @@ static mcomm_err_t acc_remote(struct mci_win *win, int target, struct rma_path *
                               a->op);
 }
 
-static inline mcomm_err_t acc_apply(struct mci_win *win, int target, const struct acc *a)
+static inline void acc_here(char *map, const struct acc *a)
 {
-    char *map = rma_map(&win->targets[target]);
-    struct rma_path *path;
-    mcomm_err_t err;
-
-    if (map == NULL) {
-        mci_engine_lock();
-        err = mci_rma_path_probe(win, target, &path);
-        map = rma_map(&win->targets[target]);
-        if (err == MCOMM_SUCCESS && map == NULL)
-            err = acc_remote(win, target, path, a);
-        mci_engine_unlock();
-        if (err != MCOMM_SUCCESS || map == NULL)
-            return err;
-    }
     if (a->swap != NULL)
         mci_rma_swap_apply(map + a->offset, a->buf, a->swap, a->result, a->dtype);
     else
         mci_rma_acc_apply(map + a->offset, a->buf, a->result, a->count, a->dtype, a->op);
+}
+
+/* Not mapped, or not yet. */
+static __attribute__((noinline)) mcomm_err_t acc_far(struct mci_win *win, int target,
+                                                     const struct acc *a)
+{
+    struct rma_path *path;
+    mcomm_err_t err;
+    char *map;
+
+    mci_engine_lock();
+    err = mci_rma_path_probe(win, target, &path);
+    map = rma_map(&win->targets[target]);
+    if (err == MCOMM_SUCCESS && map == NULL)
+        err = acc_remote(win, target, path, a);
+    mci_engine_unlock();
+    if (err == MCOMM_SUCCESS && map != NULL)
+        acc_here(map, a);
+    return err;
+}
+
+static mcomm_err_t acc_apply(struct mci_win *win, int target, const struct acc *a)
+{
+    char *map = rma_map(&win->targets[target]);
+
+    if (map == NULL)
+        return acc_far(win, target, a);
+    acc_here(map, a);
     return MCOMM_SUCCESS;
 }
 
@@ -112,13 +126,26 @@ mcomm_err_t mci_rma_get_accumulate(struct mci_win *win, const void *buf, void *r
 mcomm_err_t mci_rma_fetch_and_op(struct mci_win *win, const void *buf, void *result,
                                  mcomm_datatype_t dtype, int target, uint64_t disp, mcomm_op_t op)
 {
-    struct acc a = {
-        .buf = buf, .result = result, .count = 1, .dtype = dtype, .op = op, .is_fetch = true};
-    mcomm_err_t err = acc_resolve(win, buf, 1, dtype, target, disp, op, &a.offset);
+    uint64_t offset;
+    mcomm_err_t err = acc_resolve(win, buf, 1, dtype, target, disp, op, &offset);
+    char *map;
 
     if (err == MCOMM_SUCCESS && result == NULL)
         err = mci_check_buffer("result", result, 1);
-    return err == MCOMM_SUCCESS ? acc_apply(win, target, &a) : nobody(err);
+    if (err != MCOMM_SUCCESS)
+        return nobody(err);
+    map = rma_map(&win->targets[target]);
+    if (__builtin_expect(map == NULL, 0))
+        return acc_far(win, target,
+                       &(struct acc){.buf = buf,
+                                     .result = result,
+                                     .count = 1,
+                                     .dtype = dtype,
+                                     .op = op,
+                                     .offset = offset,
+                                     .is_fetch = true});
+    mci_rma_acc_apply(map + offset, buf, result, 1, dtype, op);
+    return MCOMM_SUCCESS;
 }
 
 mcomm_err_t mci_rma_compare_and_swap(struct mci_win *win, const void *swap, const void *compare,
