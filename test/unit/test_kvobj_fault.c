@@ -84,7 +84,7 @@ static void a_late_write_of_a_dead_rank_meets_its_own_slab(void **state)
     mci_kv_rank_died(f.kv[2], 1);
     for (unsigned i = 0; i < 200; i++)
         assert_int_equal(put(f.kv[2], i, i, 3000, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
-    memset(f.memory[0][KV_DATA] + room.at, 0xa5, rec.nbytes); /* here it comes */
+    memset(f.memory[0][KV_DATA] + room.at + 200, 0xa5, 2000); /* here some of it comes */
     for (unsigned i = 0; i < 200; i++)
         if (get(f.kv[2], i, &nbytes) == MCOMM_SUCCESS)
             assert_true(kv_fixture_check(out, nbytes, i, i));
