@@ -248,11 +248,16 @@ mcomm_err_t mcomm_comm_get_name(mcomm_comm_t handle, const char **name_p)
 mcomm_err_t mcomm_comm_set_timeout(mcomm_comm_t handle, int timeout_ms)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = mci_comm_lookup("comm", handle, &comm);
+    mcomm_err_t err = mci_check_init();
 
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_comm_lookup("comm", handle, &comm);
     if (err == MCOMM_SUCCESS)
         err = mci_check_timeout("timeout_ms", timeout_ms);
     if (err == MCOMM_SUCCESS)
         comm->timeout_ms = timeout_ms;
+    mci_engine_unlock();
     return err;
 }

@@ -14,6 +14,8 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -120,11 +122,59 @@ static void calls_on_a_communicator_that_is_freed_end(void **state)
     assert_int_equal(mcomm_finalize(), MCOMM_SUCCESS);
 }
 
+/* ---- freed at any moment ---- */
+static _Atomic(mcomm_comm_t) shared;
+static _Atomic bool is_over;
+static _Atomic size_t uses;
+
+static void *use_shared(void *arg)
+{
+    mcomm_peer_desc_t peer = {.struct_size = sizeof(peer)};
+
+    while (!atomic_load(&is_over)) {
+        mcomm_comm_t comm = atomic_load(&shared);
+        mcomm_err_t err = mcomm_comm_set_timeout(comm, 1000);
+
+        atomic_fetch_add(&uses, err == MCOMM_SUCCESS);
+        if (err == MCOMM_SUCCESS)
+            err = mcomm_comm_set_name(comm, "shared");
+        if (err == MCOMM_SUCCESS)
+            err = mcomm_peer_query(comm, 0, 1, &peer);
+        if (err != MCOMM_SUCCESS && err != MCOMM_ERR_COMM)
+            return arg;
+    }
+    return NULL;
+}
+
+static void a_communicator_may_be_freed_while_others_set_it_up(void **state)
+{
+    pthread_t thread;
+    void *what = NULL;
+
+    (void)state;
+    assert_int_equal(mcomm_init(NULL), MCOMM_SUCCESS);
+    assert_int_equal(pthread_create(&thread, NULL, use_shared, (void *)&is_over), 0);
+    for (int i = 0; i < 500; i++) {
+        mcomm_comm_t comm;
+
+        assert_int_equal(mcomm_comm_dup(MCOMM_COMM_SELF, MCOMM_INFO_NULL, &comm), MCOMM_SUCCESS);
+        atomic_store(&shared, comm);
+        for (size_t seen = atomic_load(&uses); atomic_load(&uses) == seen;)
+            sched_yield();
+        assert_int_equal(mcomm_comm_free(&comm), MCOMM_SUCCESS);
+    }
+    atomic_store(&is_over, true);
+    pthread_join(thread, &what);
+    assert_null(what);
+    assert_int_equal(mcomm_finalize(), MCOMM_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(others_are_not_held_up_while_start_up_waits),
         cmocka_unit_test(calls_on_a_communicator_that_is_freed_end),
+        cmocka_unit_test(a_communicator_may_be_freed_while_others_set_it_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
