@@ -89,8 +89,11 @@ mcomm_err_t mci_tcp_outop_start(struct mci_outop *op)
 
 static void abort_send(struct mci_tcp_link *link, uint64_t remote_id, mcomm_err_t err)
 {
-    if (link->lane != NULL)
-        mci_tcp_ctl_send(link->lane, MCI_TCP_CTL_ABORT, remote_id, (uint32_t)err);
+    struct mci_frame frame = {
+        .am = MCI_AM_RAIL_CTL, .aux = MCI_TCP_CTL_ABORT, .w0 = remote_id, .w1 = (uint32_t)err};
+
+    if (link->lane != NULL) /* the receiver waits for it, or for the peer's failure */
+        mci_peer_tell(link->peer, &frame);
 }
 
 void mci_tcp_outop_close(struct mci_outop *op)
