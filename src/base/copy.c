@@ -2,11 +2,11 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Long copies of memory that another core has read or will read. An ordinary store must first fetch
- * the line from where it was, 130 ns if that is a far core's cache. Two ways around: stores past
- * the caches, which only the reader's next miss pays for; and REP MOVSB, which on some processors
- * stores whole lines into the own cache without fetching them. Measured on AMD family 26 with
- * test/perf/copy_kernels, where REP MOVSB won from 4 KiB on in all patterns, near and far, at any
- * alignment; earlier families are known to be slow with some alignments.
+ * the line from where it was, 130 ns if that is a far core's cache. Two ways around: stores past the
+ * caches, which leave the data in memory; and REP MOVSB, which seems to spare some processors that
+ * fetch. On AMD family 26 it was the best or near it from 4 KiB on in most patterns, near and far
+ * (docs/performance.md; test/perf/copy_kernels), at any alignment. Zen 3 is very slow with some
+ * alignments, and other processors were not measured.
  */
 #include "config.h"
 
