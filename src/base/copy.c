@@ -2,10 +2,10 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Long copies of memory that another core has read or will read. An ordinary store must first fetch
- * the line from where it was, 130 ns if that is a far core's cache. Two ways around: stores past the
- * caches, which leave the data in memory; and REP MOVSB, which seems to spare some processors that
- * fetch. On AMD family 26 it was the best or near it from 4 KiB on in most patterns, near and far
- * (docs/performance.md; test/perf/copy_kernels), at any alignment. Zen 3 is very slow with some
+ * the line from where it was, 130 ns if that is a far core's cache. Two ways around: stores past
+ * the caches, which leave the data in memory; and REP MOVSB, which seems to spare some processors
+ * that fetch. On AMD family 26 it was the best or near it from 4 KiB on in most patterns, near and
+ * far (docs/performance.md; test/perf/copy_kernels), at any alignment. Zen 3 is very slow with some
  * alignments, and other processors were not measured.
  */
 #include "config.h"
