@@ -31,19 +31,8 @@ static int written_at(const struct kv_change *c)
     return c->wr->unflushed;
 }
 
-static int reading_at(const struct kv_change *c)
-{
-    return c->step == KV_CHANGE_OLD && c->is_reading ? c->old.rank : -1;
-}
-
-static int counted_at(const struct kv_change *c)
-{
-    return c->is_counting ? c->old.rank : -1;
-}
-
 static void changes_flush(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                          enum kv_area area, int (*rank_of)(const struct kv_change *c),
-                          bool is_needed)
+                          enum kv_area area, int (*rank_of)(const struct kv_change *c))
 {
     int flushed = -1;
     mcomm_err_t err = MCOMM_SUCCESS;
@@ -58,11 +47,11 @@ static void changes_flush(struct mci_kv *kv, struct kv_change *changes, size_t c
             err = kv->remote->flush(kv, rank, area);
             if (err == MCOMM_ERR_PROC_FAILED)
                 mci_kv_rank_died(kv, rank);
-            for (size_t j = i + 1; j < count && err != MCOMM_SUCCESS && is_needed; j++)
+            for (size_t j = i + 1; j < count && err != MCOMM_SUCCESS; j++)
                 if (rank_of(&changes[j]) == rank)
                     change_end(&changes[j], err);
         }
-        if (err != MCOMM_SUCCESS && is_needed)
+        if (err != MCOMM_SUCCESS)
             change_end(&changes[i], err);
     }
 }
@@ -169,7 +158,7 @@ static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t co
 static void old_read(struct mci_kv *kv, struct kv_change *c)
 {
     struct kv_object *old = &c->old;
-    mcomm_err_t err;
+    mcomm_err_t err = MCOMM_SUCCESS;
 
     old->extents = NULL;
     old->rank = kv_loc_rank(c->spot.loc);
@@ -177,33 +166,42 @@ static void old_read(struct mci_kv *kv, struct kv_change *c)
     c->is_lost = old->rank >= kv->size || kv_is_dead(kv, old->rank);
     if (c->is_lost)
         return;
-    if (!kv_is_mapped(kv, old->rank) &&
-        old->at <= kv->parts[old->rank].data_nbytes - sizeof(old->rec)) {
-        err = kv->remote->get(kv, old->rank, KV_DATA, old->at, &old->rec, sizeof(old->rec));
-        c->is_reading = err == MCOMM_SUCCESS;
-    } else {
+    c->is_reading = !kv_is_mapped(kv, old->rank);
+    if (!c->is_reading)
         err = mci_kv_object_at(kv, c->key.hash, &c->spot, old, &c->is_lost);
-    }
     if (err != MCOMM_SUCCESS)
         change_end(c, err);
 }
 
-/* A header that came over a network, or what is to be done about another one. */
-static void old_check(struct mci_kv *kv, struct kv_change *c)
+/* The headers of those that are far. What is none, or has extents, is looked at one-sided. */
+static void headers_read(struct mci_kv *kv, struct kv_change *changes, size_t count)
 {
-    struct kv_object *old = &c->old;
-    const struct kv_part *part = &kv->parts[old->rank];
-    uint64_t room = part->slab_nbytes - (old->at & (part->slab_nbytes - 1));
-    mcomm_err_t err;
+    struct kv_fetch fetches[KV_FAR_GROUP];
+    struct kv_change *owners[KV_FAR_GROUP];
+    size_t n = 0;
 
-    old->slab = kv_slab_of(part, old->at);
-    if (mci_kv_rec_is_valid(&old->rec, room) && kv_loc_is_gen(c->spot.loc, old->rec.gen) &&
-        old->rec.kind == KV_INLINE && old->rec.lo == c->key.hash.lo &&
-        old->rec.hi == c->key.hash.hi)
-        return;
-    err = mci_kv_object_at(kv, c->key.hash, &c->spot, old, &c->is_lost);
-    if (err != MCOMM_SUCCESS)
-        change_end(c, err);
+    for (size_t i = 0; i < count; i++) {
+        struct kv_change *c = &changes[i];
+
+        if (c->step != KV_CHANGE_OLD || !c->is_reading)
+            continue;
+        owners[n] = c;
+        fetches[n++] = (struct kv_fetch){
+            .key = c->key, .want = KV_WANT_REC, .is_placed = true, .spot = c->spot};
+    }
+    if (n > 0)
+        mci_kv_far_fetch(kv, fetches, n);
+    for (size_t i = 0; i < n; i++) {
+        struct kv_change *c = owners[i];
+        mcomm_err_t err = fetches[i].err;
+
+        c->old.rec = fetches[i].obj.rec;
+        c->old.slab = kv_slab_of(&kv->parts[c->old.rank], c->old.at);
+        if (err == MCOMM_ERR_NOT_FOUND || (err == MCOMM_SUCCESS && c->old.rec.kind != KV_INLINE))
+            err = mci_kv_object_at(kv, c->key.hash, &c->spot, &c->old, &c->is_lost);
+        if (err != MCOMM_SUCCESS)
+            change_end(c, err);
+    }
 }
 
 /*
@@ -226,32 +224,43 @@ static void olds_see(struct mci_kv *kv, struct kv_change *changes, size_t count)
     for (size_t i = 0; i < count; i++)
         if (changes[i].step == KV_CHANGE_OLD)
             old_read(kv, &changes[i]);
-    changes_flush(kv, changes, count, KV_DATA, reading_at, true);
-    for (size_t i = 0; i < count; i++) {
-        if (changes[i].step == KV_CHANGE_OLD && changes[i].is_reading)
-            old_check(kv, &changes[i]);
+    headers_read(kv, changes, count);
+    for (size_t i = 0; i < count; i++)
         if (changes[i].step == KV_CHANGE_OLD)
             origin_check(&changes[i]);
-    }
 }
 
 /* ---- the change ---- */
 static void old_count(struct mci_kv *kv, struct kv_change *c)
 {
     const struct kv_object *old = &c->old;
-    const struct kv_rec *rec = &old->rec;
 
     if (c->is_lost)
         return;
-    if (kv_is_mapped(kv, old->rank) || old->extents != NULL) {
+    if (kv_is_mapped(kv, old->rank) || old->extents != NULL)
         mci_kv_object_count(kv, old, -1);
-        return;
+    else
+        c->is_counting = true;
+}
+
+static void olds_count(struct mci_kv *kv, struct kv_change *changes, size_t count)
+{
+    struct kv_publish *asks[KV_FAR_GROUP];
+    size_t num_asks = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct kv_change *c = &changes[i];
+
+        if (!c->is_counting)
+            continue;
+        c->publish = (struct kv_publish){.key = c->key,
+                                         .rank = c->old.rank,
+                                         .loc = c->spot.loc,
+                                         .expect = c->old.rec.value_nbytes,
+                                         .hint = c->old.rec.nbytes};
+        asks[num_asks++] = &c->publish;
     }
-    c->deltas[0] = -rec->nbytes;
-    c->deltas[1] = -rec->value_nbytes;
-    c->deltas[2] = -UINT64_C(1);
-    c->is_counting = kv->remote->add(kv, old->rank, kv_count_at(&kv->parts[old->rank], old->slab),
-                                     c->deltas, 3) == MCOMM_SUCCESS;
+    mci_kv_far_publish(kv, KV_CALL_COUNT, asks, num_asks);
 }
 
 static void local_swap(struct mci_kv *kv, struct kv_change *c, struct kv_waiter *w)
@@ -308,7 +317,7 @@ static void change_insert(struct mci_kv *kv, struct kv_change *c, struct kv_wait
     c->step = KV_CHANGE_INSERT;
     c->is_home_near = true; /* as far as the record is concerned: nobody takes it along */
     helds_send(kv, c, 1);
-    changes_flush(kv, c, 1, KV_DATA, written_at, true);
+    changes_flush(kv, c, 1, KV_DATA, written_at);
     if (c->step == KV_CHANGE_DONE)
         return;
     err = mci_kv_dir_insert(kv, c->key.hash, c->loc, c->hint, w);
@@ -342,12 +351,12 @@ void mci_kv_changes_apply(struct mci_kv *kv, struct kv_change *changes, size_t c
     for (size_t i = 0; i < count; i++)
         change_begin(kv, &changes[i]);
     helds_send(kv, changes, count);
-    changes_flush(kv, changes, count, KV_DATA, written_at, true);
-    changes_flush(kv, changes, count, KV_META, written_at, true);
+    changes_flush(kv, changes, count, KV_DATA, written_at);
+    changes_flush(kv, changes, count, KV_META, written_at);
     changes_look(kv, changes, count);
     olds_see(kv, changes, count);
     changes_swap(kv, changes, count, w);
-    changes_flush(kv, changes, count, KV_META, counted_at, false);
+    olds_count(kv, changes, count);
     for (size_t i = 0; i < count; i++) {
         mci_kv_object_free(&changes[i].old);
         if (changes[i].is_published && changes[i].is_lost && changes[i].loc == 0)

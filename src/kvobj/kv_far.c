@@ -54,7 +54,7 @@ static bool value_room(struct kv_fetch *f, uint64_t nbytes)
 static bool piece_take(struct kv_fetch *f, const struct kv_answer *a, const char *bytes)
 {
     if (a->offset > a->value_nbytes || a->nbytes > a->value_nbytes - a->offset ||
-        a->value_nbytes > KV_INLINE_MAX || f->want == KV_WANT_SIZE ||
+        a->value_nbytes > KV_INLINE_MAX || f->want >= KV_WANT_SIZE ||
         (f->want == KV_WANT_INTO && a->value_nbytes > f->room)) {
         nonsense(f);
         return true;
@@ -95,6 +95,8 @@ static bool fetch_take(void *arg, const struct kv_answer *a, const char *bytes)
         memcpy(&f->obj.rec, bytes + sizeof(wire), sizeof(f->obj.rec));
         f->state = KV_FETCH_REC;
     }
+    if (f->want == KV_WANT_REC)
+        fetch_end(f, f->state == KV_FETCH_REC ? MCOMM_SUCCESS : MCOMM_ERR_NOT_FOUND);
     return true;
 }
 
@@ -120,7 +122,7 @@ static void fetch_ask(struct kv_talk *talk, struct kv_fetch *f, size_t index, in
     f->is_by_spot = f->state == KV_FETCH_SPOT;
     f->state = KV_FETCH_ASKED;
     f->asked = rank;
-    mci_kv_talk_ask(talk, rank, &ask, &f->key, NULL, f->want == KV_WANT_SIZE ? 0 : bound);
+    mci_kv_talk_ask(talk, rank, &ask, &f->key, NULL, f->want >= KV_WANT_SIZE ? 0 : bound);
 }
 
 /* Asks whoever sees more of it than this rank. false: nobody does. */
@@ -254,7 +256,7 @@ static void fetch_confirm(struct mci_kv *kv, struct kv_fetch *f)
     uint64_t loc;
     mcomm_err_t err;
 
-    if (f->err == MCOMM_SUCCESS && f->want != KV_WANT_SIZE)
+    if (f->err == MCOMM_SUCCESS && f->want < KV_WANT_SIZE)
         mci_kv_dir_touch(kv, &f->spot, f->tick + 1);
     if (f->err != MCOMM_ERR_NOT_FOUND || kv_is_dead(kv, kv_loc_rank(f->spot.loc)))
         return;
@@ -267,7 +269,7 @@ static void fetch_finish(struct mci_kv *kv, struct kv_fetch *f)
 {
     if (f->asked >= 0 && f->is_by_spot)
         fetch_confirm(kv, f);
-    if (f->asked >= 0 && f->err == MCOMM_SUCCESS && f->want != KV_WANT_SIZE)
+    if (f->asked >= 0 && f->err == MCOMM_SUCCESS && f->want < KV_WANT_SIZE)
         mci_kv_hit_count(kv, f->lender < kv->size ? f->lender : f->asked);
     if (f->want == KV_WANT_ALLOC && f->err != MCOMM_SUCCESS) {
         mci_mem_free(f->buf);
@@ -286,7 +288,7 @@ void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count)
     talk.lost = fetch_lost;
     talk.arg = &all;
     for (size_t i = 0; i < count; i++) {
-        fetches[i].state = KV_FETCH_NEW;
+        fetches[i].state = fetches[i].is_placed ? KV_FETCH_SPOT : KV_FETCH_NEW;
         fetches[i].is_by_spot = false;
         fetches[i].asked = -1;
     }

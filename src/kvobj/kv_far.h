@@ -21,7 +21,8 @@
 enum kv_call_op {
     KV_CALL_GET = 1, /* what a key stands for */
     KV_CALL_PUBLISH, /* what a key stands for from now on */
-    KV_CALL_WRITE    /* a record that nobody sees yet; counted */
+    KV_CALL_WRITE,   /* a record that nobody sees yet; counted */
+    KV_CALL_COUNT    /* a record that nobody sees any more: off the counters */
 };
 
 #define KV_ASK_RECORD 0x80u /* in mode: a record comes with it, to be written first */
@@ -145,6 +146,7 @@ struct kv_fetch { /* one key that is being read */
     mcomm_err_t err;
     int asked;       /* rank, -1: none */
     int lender;      /* out */
+    bool is_placed;  /* in: spot is known */
     bool is_by_spot; /* who was asked does not see the entry */
     struct kv_spot spot;
     struct kv_object obj;
@@ -232,7 +234,6 @@ struct kv_change { /* of what a key stands for */
     struct kv_spot spot;
     struct kv_object old;
     struct kv_publish publish;
-    uint64_t deltas[3];
 };
 /* At most KV_FAR_GROUP, of different keys. */
 void mci_kv_changes_apply(struct mci_kv *kv, struct kv_change *changes, size_t count,

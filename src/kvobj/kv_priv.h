@@ -489,7 +489,8 @@ mcomm_err_t mci_kv_put(struct mci_kv *kv, const struct kv_key *key, const void *
 enum kv_want {
     KV_WANT_INTO,  /* into buf, at most *nbytes_p bytes */
     KV_WANT_ALLOC, /* into new memory */
-    KV_WANT_SIZE
+    KV_WANT_SIZE,
+    KV_WANT_REC /* the header of a record, far away only */
 };
 /* *nbytes_p: in: room (INTO); out: size, also with MCOMM_ERR_TRUNCATE */
 mcomm_err_t mci_kv_get(struct mci_kv *kv, const struct kv_key *key, enum kv_want want, void **buf_p,

@@ -166,7 +166,8 @@ static void serve_get(struct serving *s)
         say_nothing(s, MCOMM_SUCCESS, value_nbytes);
     else if (s->ask.mode == KV_WANT_INTO && value_nbytes > s->ask.expect)
         say_nothing(s, MCOMM_ERR_TRUNCATE, value_nbytes);
-    else if (s->obj.rec.kind != KV_INLINE || value_nbytes > KV_INLINE_MAX)
+    else if (s->ask.mode == KV_WANT_REC || s->obj.rec.kind != KV_INLINE ||
+             value_nbytes > KV_INLINE_MAX)
         say_spot(s, KV_SAY_REC, MCOMM_SUCCESS);
     else
         say_value(s);
@@ -214,6 +215,23 @@ static void serve_write(struct serving *s)
 
     if (err == MCOMM_SUCCESS)
         record_count(s);
+    say_nothing(s, err, 0);
+}
+
+/* The asker knows from its header what the record took. */
+static void serve_count(struct serving *s)
+{
+    const struct kv_part *part = &s->kv->parts[s->kv->rank];
+    struct kv_object obj = {.rank = s->kv->rank, .at = kv_loc_offset(s->ask.loc)};
+    mcomm_err_t err = MCOMM_ERR_INTERNAL;
+
+    if (kv_loc_rank(s->ask.loc) == s->kv->rank && obj.at < part->data_nbytes) {
+        obj.slab = kv_slab_of(part, obj.at);
+        obj.rec.nbytes = s->ask.hint;
+        obj.rec.value_nbytes = s->ask.expect;
+        mci_kv_object_count(s->kv, &obj, -1);
+        err = MCOMM_SUCCESS;
+    }
     say_nothing(s, err, 0);
 }
 
@@ -353,6 +371,8 @@ bool mci_kv_serve(struct mci_kv *kv, enum kv_call_op op, const void *bytes, size
             serve_publish(&s);
         else if (op == KV_CALL_WRITE)
             serve_write(&s);
+        else if (op == KV_CALL_COUNT)
+            serve_count(&s);
         else
             return false;
     }
