@@ -54,9 +54,8 @@ static struct {
     bool is_rung;       /* and it has been woken */
     bool is_parked;     /* neither armed nor the take-over timer set, since it is watched */
     unsigned data_count;
-    _Atomic uint64_t app_polls;
-    uint64_t app_polls_seen;
-    struct mci_list timers; /* by due time */
+    _Atomic uint64_t app_polls, app_polls_seen; /* looked at without the lock while lingering */
+    struct mci_list timers;                     /* by due time */
     struct mci_loop_timer take_over;
     struct batch monitor, watcher, poll;
     struct mci_loop_fd *hot; /* the only one that was ready when all were asked last */

@@ -7,6 +7,7 @@
  */
 #include "pt2pt_check.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -52,7 +53,7 @@ static void sender(mcomm_comm_t comm)
 
     OK(mcomm_recv(&pid, sizeof(pid), 1, 1, MCOMM_COMM_WORLD, NULL));
     while (!is_stopped(pid))
-        usleep(1000);
+        sched_yield();
     while (cancels < CANCELS) {
         memset(buf, number % 251, sizeof(buf));
         if (send_one(comm))
