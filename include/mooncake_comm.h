@@ -344,7 +344,7 @@ typedef struct mcomm_status {
     int source;        /* sender's rank; MCOMM_ANY_SOURCE in an empty status */
     int tag;           /* MCOMM_ANY_TAG in an empty status */
     mcomm_err_t error; /* of this operation */
-    int cancelled;     /* 1: withdrawn by mcomm_cancel() before anything moved */
+    int cancelled;     /* 1: withdrawn by mcomm_cancel() before it was received */
     size_t nbytes;     /* received; on MCOMM_ERR_TRUNCATE: the size that was sent */
 } mcomm_status_t;
 
