@@ -7,8 +7,10 @@
 #include "config.h"
 
 #include "base/hash.h"
+#include "base/err.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/random.h>
@@ -67,18 +69,21 @@ struct mci_hash128 mci_hash128(const void *data, size_t nbytes, uint64_t seed)
     return out;
 }
 
-void mci_random(void *buf, size_t nbytes)
+mcomm_err_t mci_random(void *buf, size_t nbytes)
 {
     unsigned char *p = buf;
 
     while (nbytes > 0) {
         ssize_t n = getrandom(p, nbytes, 0);
 
-        if (n > 0) {
-            p += n;
-            nbytes -= (size_t)n;
-        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return mci_err_sys(MCOMM_ERR_SYS, errno, "getrandom");
+        p += n;
+        nbytes -= (size_t)n;
     }
+    return MCOMM_SUCCESS;
 }
 
 /* ---- map: linear probing; slots are empty (value NULL, not a tomb), a tomb, or full ---- */

@@ -14,7 +14,7 @@ uint64_t mci_hash64(const void *data, size_t nbytes, uint64_t seed);
 struct mci_hash128 mci_hash128(const void *data, size_t nbytes, uint64_t seed);
 /* Mix of two words, for derived identifiers. */
 uint64_t mci_hash_mix(uint64_t a, uint64_t b);
-void mci_random(void *buf, size_t nbytes); /* getrandom(), cannot fail */
+mcomm_err_t mci_random(void *buf, size_t nbytes); /* the kernel's; SYS if it is forbidden */
 
 /* Open-addressed map; key 0 is legal. lock: the caller's. */
 struct mci_map {

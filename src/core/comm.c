@@ -216,13 +216,13 @@ void mci_comm_free(struct mci_comm *comm)
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
-void mci_comms_init(void)
+mcomm_err_t mci_comms_init(void)
 {
     memset(&comms, 0, sizeof(comms));
     mci_list_init(&comms.all);
     mci_list_init(&comms.zombies);
     mci_map_init(&comms.by_ctx);
-    mci_random(&comms.next_id, sizeof(comms.next_id));
+    return mci_random(&comms.next_id, sizeof(comms.next_id));
 }
 
 void mci_comms_drop_user_refs(void)

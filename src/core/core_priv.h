@@ -20,7 +20,7 @@ mcomm_err_t mci_core_event_start(struct mci_rt *rt);
 void mci_core_event_stop(struct mci_rt *rt); /* twice is legal */
 
 /* ---- communicators (comm.c) ------------------------------------------------------------------ */
-void mci_comms_init(void);
+mcomm_err_t mci_comms_init(void);
 void mci_comms_end(void);  /* those that are left become zombies, with hooks. lock: engine */
 void mci_comms_fini(void); /* after the rails stopped: frees the zombies */
 void mci_comms_peer_failed(struct mci_peer *peer); /* lock: engine */

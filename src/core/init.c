@@ -285,7 +285,9 @@ static mcomm_err_t start_all(const mcomm_init_attr_t *attr)
     err = mci_loop_start();
     if (err != MCOMM_SUCCESS)
         goto stop_doorbell;
-    mci_comms_init();
+    err = mci_comms_init();
+    if (err != MCOMM_SUCCESS)
+        goto stop_loop;
     mci_rail_on_failed(mci_comms_peer_failed);
     mci_rail_set_am(MCI_AM_CORE_FAILED, mci_tree_on_death);
     err = modules_start();

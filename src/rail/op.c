@@ -28,10 +28,9 @@ mcomm_err_t mci_op_start(void)
 {
     mci_map_init(&ops.open);
     mci_list_init(&ops.list);
-    mci_random(&ops.next_id, sizeof(ops.next_id));
     ops.nbytes = 0;
     ops.sweep_nbytes = mci_topo_cache_nbytes(3) / 2; /* the other half is for what they come from */
-    return MCOMM_SUCCESS;
+    return mci_random(&ops.next_id, sizeof(ops.next_id));
 }
 
 void mci_op_stop(void)

@@ -139,21 +139,24 @@ int mci_peer_cpu_count(struct mci_peer *const *peers, int count)
     return cpus;
 }
 
-static void card_make(struct mci_card *card)
+static mcomm_err_t card_make(struct mci_card *card)
 {
     int rank = (int)card->world_rank;
+    mcomm_err_t err;
 
     memset(card, 0, sizeof(*card));
     card->magic = MCI_CARD_MAGIC;
     card->version = MCI_WIRE_VERSION;
     card->world_rank = (uint32_t)rank;
-    mci_random(&card->proc_id, sizeof(card->proc_id));
-    mci_random(card->key, sizeof(card->key));
+    err = mci_random(&card->proc_id, sizeof(card->proc_id));
+    if (err == MCOMM_SUCCESS)
+        err = mci_random(card->key, sizeof(card->key));
     card->node_key = own_node_key();
     card->pid = getpid();
     card->start_time = mci_proc_start_time(0);
     own_cpus(card->cpus);
     gethostname(card->host, sizeof(card->host) - 1);
+    return err;
 }
 
 const void *mci_rail_card(size_t *nbytes_p)
@@ -549,13 +552,14 @@ static void rails_stop_started(void)
 mcomm_err_t mci_rail_start(void)
 {
     size_t card_nbytes;
-    mcomm_err_t err = MCOMM_SUCCESS;
+    mcomm_err_t err;
 
     mci_engine_lock();
     mci_map_init(&rails.peers);
-    card_make(&rails.card);
     mci_tell_start();
     err = mci_op_start();
+    if (err == MCOMM_SUCCESS)
+        err = card_make(&rails.card);
     for (size_t i = 0; i < RAIL_NUM && err == MCOMM_SUCCESS; i++) {
         err = rail_table[i]->start(&rails.card);
         if (err == MCOMM_SUCCESS)

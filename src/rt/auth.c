@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 #define BIT(n) (1u << (n))
@@ -142,8 +143,8 @@ mcomm_err_t mci_auth_start(struct mci_auth *auth, enum mci_auth_role role,
         return mci_err_set(MCOMM_ERR_ARG, "nbytes = %zu: an admission payload has at most %d bytes",
                            nbytes, MCI_AUTH_PAYLOAD_MAX);
     memset(auth, 0, sizeof(*auth));
-    err = mci_auth_random(is_initiator ? auth->nonce_initiator : auth->nonce_acceptor,
-                          MCI_AUTH_NONCE_BYTES);
+    err = mci_random(is_initiator ? auth->nonce_initiator : auth->nonce_acceptor,
+                     MCI_AUTH_NONCE_BYTES);
     if (err != MCOMM_SUCCESS)
         return err;
     auth->role = role;

@@ -120,8 +120,6 @@ void mci_auth_derive(uint8_t out[MCI_AUTH_SECRET_BYTES],
                      const uint8_t secret[MCI_AUTH_SECRET_BYTES], const char *label,
                      const void *salt, size_t salt_nbytes);
 
-mcomm_err_t mci_auth_random(void *buf, size_t nbytes);
-
 /** Compare without telling by its duration where the first difference is. */
 bool mci_auth_equal(const void *a, const void *b, size_t nbytes);
 

@@ -9,9 +9,7 @@
 
 #include "rt/auth.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #ifdef HAVE_SODIUM
 #include <sodium.h>
@@ -147,23 +145,6 @@ void mci_auth_derive(uint8_t out[MCI_AUTH_SECRET_BYTES],
     if (salt_nbytes > 0)
         memcpy(msg + LABEL_MAX, salt, salt_nbytes);
     mci_auth_mac(out, secret, msg, LABEL_MAX + salt_nbytes);
-}
-
-mcomm_err_t mci_auth_random(void *buf, size_t nbytes)
-{
-    uint8_t *p = buf;
-
-    while (nbytes > 0) {
-        ssize_t n = getrandom(p, nbytes, 0);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return mci_err_set(MCOMM_ERR_SYS, "getrandom: %s", strerror(errno));
-        p += n;
-        nbytes -= (size_t)n;
-    }
-    return MCOMM_SUCCESS;
 }
 
 bool mci_auth_equal(const void *a, const void *b, size_t nbytes)

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/settings.h"
@@ -163,7 +164,7 @@ mcomm_err_t mci_rt_exchange(struct mci_rt *rt, const void *blob, size_t nbytes,
     if (rt->is_exchanged)
         return mci_err_set(MCOMM_ERR_INTERNAL, "start-up blobs are exchanged once");
     header_fill(rt, &header);
-    err = mci_auth_random(header.random, sizeof(header.random));
+    err = mci_random(header.random, sizeof(header.random));
     if (err != MCOMM_SUCCESS)
         return err;
     memcpy(packet, &header, sizeof(header));

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "rt/rt_tcp.h"
@@ -101,7 +102,7 @@ void mci_rt_again_offer(struct mci_rt *rt, unsigned char offer[MCI_RT_OFFER_BYTE
     (void)rt;
     memset(offer, 0, MCI_RT_OFFER_BYTES);
     memset(&again.tcp, 0, sizeof(again.tcp));
-    if (mci_auth_random(again.tcp.secret, sizeof(again.tcp.secret)) != MCOMM_SUCCESS ||
+    if (mci_random(again.tcp.secret, sizeof(again.tcp.secret)) != MCOMM_SUCCESS ||
         mci_rt_tcp_listen_anywhere(&again.tcp, &port) != MCOMM_SUCCESS) {
         mci_log_debug("rt: no rendezvous for later starts: %s", mcomm_last_error());
         return;

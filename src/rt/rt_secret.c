@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/settings.h"
 #include "rt/auth.h"
 
@@ -130,7 +131,7 @@ static bool write_cookie(int fd)
     uint8_t random[MCI_RT_SECRET_BYTES];
     char text[COOKIE_TEXT_BYTES + 1];
 
-    if (mci_auth_random(random, sizeof(random)) != MCOMM_SUCCESS)
+    if (mci_random(random, sizeof(random)) != MCOMM_SUCCESS)
         return false;
     for (size_t i = 0; i < sizeof(random); i++)
         snprintf(text + 2 * i, 3, "%02x", random[i]);

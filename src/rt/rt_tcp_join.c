@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define BACKOFF_MIN_MS 1
@@ -300,7 +301,7 @@ mcomm_err_t mci_rt_tcp_join(struct mci_rt *rt, struct mci_rt_tcp *tcp, const voi
     join->hello.rank = (uint32_t)rt->info.rank;
     join->hello.size = (uint32_t)rt->info.size;
     join->hello.pid = (uint32_t)getpid();
-    err = mci_auth_random(&join->hello.instance, sizeof(join->hello.instance));
+    err = mci_random(&join->hello.instance, sizeof(join->hello.instance));
     if (err == MCOMM_SUCCESS)
         err = join_run(join);
     if (err == MCOMM_SUCCESS) {

@@ -26,6 +26,7 @@
 #define BIND_RETRY_MS 1000
 #define EXTRA_PEERS 64 /* connections beyond one per rank */
 #define READ_BYTES 16384
+#define PAUSE_MS 50 /* no descriptor or memory for one more connection */
 
 struct peer {
     int fd;
@@ -42,6 +43,8 @@ struct serve {
     struct pollfd *polls; /* listeners first, then peers in order */
     int num_peers;
     int max_peers;
+    int refusal; /* errno: why the last connection could not be taken */
+    int64_t paused_until_ns;
 };
 
 void mci_rt_tcp_close_now(int fd)
@@ -193,6 +196,17 @@ static void make_room(struct serve *serve)
                oldest >= 0 ? oldest : 0); /* at most one per rank is admitted: there is one */
 }
 
+/* The listener would be reported again at once. */
+static void accept_failed(struct serve *serve, int rc)
+{
+    if (rc == EAGAIN || rc == EINTR || rc == ECONNABORTED)
+        return;
+    if (serve->refusal != rc)
+        mci_log_warn("rendezvous: cannot take a connection: %s", strerror(rc));
+    serve->refusal = rc;
+    serve->paused_until_ns = mci_clock_ns() + PAUSE_MS * INT64_C(1000000);
+}
+
 static void peer_accept(struct serve *serve, int listener)
 {
     struct sockaddr_storage ss = {0};
@@ -203,8 +217,10 @@ static void peer_accept(struct serve *serve, int listener)
     int one = 1, fd;
 
     fd = accept4(listener, (struct sockaddr *)&ss, &nbytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
+        accept_failed(serve, errno);
         return;
+    }
     if (mci_addr_from_sockaddr((struct sockaddr *)&ss, &addr))
         mci_addr_format(&addr, from);
     make_room(serve);
@@ -212,8 +228,10 @@ static void peer_accept(struct serve *serve, int listener)
     if (peer == NULL || mci_rdv_conn_init(&peer->conn, &serve->server, from) != MCOMM_SUCCESS) {
         mci_mem_free(peer);
         close(fd);
+        accept_failed(serve, ENOMEM);
         return;
     }
+    serve->refusal = 0;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     peer->fd = fd;
     peer->expires_ns = mci_clock_ns() + ADMISSION_NS;
@@ -281,11 +299,13 @@ static bool is_served(const struct serve *serve)
 
 static int fill_polls(struct serve *serve)
 {
+    bool is_paused = mci_clock_ns() < serve->paused_until_ns;
     const void *buf;
     int n = 0;
 
     for (int i = 0; i < serve->tcp->num_listeners; i++)
-        serve->polls[n++] = (struct pollfd){.fd = serve->tcp->listeners[i], .events = POLLIN};
+        serve->polls[n++] =
+            (struct pollfd){.fd = serve->tcp->listeners[i], .events = is_paused ? 0 : POLLIN};
     for (int i = 0; i < serve->num_peers; i++) {
         bool has_output = mci_rdv_conn_output(&serve->peers[i]->conn, &buf) > 0;
 
@@ -298,12 +318,13 @@ static int fill_polls(struct serve *serve)
 static void serve_round(struct serve *serve)
 {
     int left = mci_rt_time_left_ms(serve->rt);
+    int round_ms = serve->refusal != 0 ? PAUSE_MS : 500;
     int num_listeners = serve->tcp->num_listeners;
     int num_peers = serve->num_peers;
     int n = fill_polls(serve);
     int64_t now;
 
-    if (poll(serve->polls, (nfds_t)n, left < 500 ? left : 500) < 0)
+    if (poll(serve->polls, (nfds_t)n, left < round_ms ? left : round_ms) < 0)
         return;
     now = mci_clock_ns();
     for (int i = num_peers - 1; i >= 0; i--) { /* downwards: closing moves the last one here */
@@ -331,9 +352,10 @@ static mcomm_err_t give_up(struct serve *serve)
 
     if (num_missing > 0)
         snprintf(text, sizeof(text),
-                 "%d of %d ranks did not come to %.128s within %d ms; missing: "
-                 "rank %s",
+                 "%d of %d ranks did not come to %.128s within %d ms%s%.64s; missing: rank %s",
                  num_missing, serve->server.size, serve->tcp->where, serve->rt->timeout_ms,
+                 serve->refusal != 0 ? ", where rank 0 cannot take connections: " : "",
+                 serve->refusal != 0 ? strerror(serve->refusal) : "",
                  mci_rdv_server_missing(&serve->server, ranks, sizeof(ranks)));
     else
         snprintf(text, sizeof(text),

@@ -68,6 +68,9 @@ UNIT_TESTS += %D%/test_kvobj_kill
 %C%_test_kvobj_kill_SOURCES = %D%/test_kvobj_kill.c %D%/kv_fixture.c %D%/kv_fixture.h
 %C%_test_kvobj_kill_LDADD = $(UNIT_LDADD)
 
+UNIT_TESTS += %D%/test_core_start
+%C%_test_core_start_LDADD = $(UNIT_LDADD)
+%C%_test_core_start_LDFLAGS = -Wl,--wrap=getrandom -Wl,--wrap=accept4
 UNIT_TESTS += %D%/test_rma_nomem
 %C%_test_rma_nomem_LDADD = $(UNIT_LDADD)
 %C%_test_rma_nomem_LDFLAGS = -Wl,--wrap=mci_mem_alloc -Wl,--wrap=mci_mem_zalloc

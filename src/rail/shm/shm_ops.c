@@ -17,11 +17,13 @@ static char address[48];
 static mcomm_err_t shm_start(struct mci_card *card)
 {
     struct mci_shm_rail *rail = &mci_shm_rail;
+    mcomm_err_t err = mci_random(&rail->probe_token, sizeof(rail->probe_token));
     int n;
 
+    if (err != MCOMM_SUCCESS)
+        return err;
     mci_list_init(&rail->pending);
     mci_list_init(&rail->dead);
-    mci_random(&rail->probe_token, sizeof(rail->probe_token));
     mci_shm_cma_init();
     card->has_shm = 0;
     address[0] = '\0';

@@ -563,7 +563,10 @@ mcomm_err_t mci_shm_listen(struct mci_card *card)
     socklen_t nbytes;
     mcomm_err_t err;
 
-    mci_random(card->unix_name, sizeof(card->unix_name));
+    listener->fd = -1;
+    err = mci_random(card->unix_name, sizeof(card->unix_name));
+    if (err != MCOMM_SUCCESS)
+        return err;
     nbytes = socket_name(card->unix_name, &addr);
     listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (listener->fd < 0 || bind(listener->fd, (struct sockaddr *)&addr, nbytes) != 0 ||

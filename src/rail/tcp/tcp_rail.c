@@ -21,8 +21,10 @@ static struct mci_tcp_lane *lane_of(const struct mci_peer *peer)
 static mcomm_err_t tcp_start(struct mci_card *card)
 {
     size_t slice = mci_settings.slice / MCI_SLICE_UNIT * MCI_SLICE_UNIT;
-    mcomm_err_t err;
+    mcomm_err_t err = mci_random(&mci_tcp.next_generation, sizeof(mci_tcp.next_generation));
 
+    if (err != MCOMM_SUCCESS)
+        return err;
     if (slice < MCI_SLICE_UNIT)
         slice = MCI_SLICE_UNIT;
     mci_tcp.slice_nbytes = slice < MCI_TCP_SLICE_MAX ? slice : MCI_TCP_SLICE_MAX;
@@ -31,7 +33,6 @@ static mcomm_err_t tcp_start(struct mci_card *card)
     mci_list_init(&mci_tcp.lingering);
     mci_pool_init(&mci_tcp.lanes, sizeof(struct mci_tcp_lane));
     mci_pool_init(&mci_tcp.outs, sizeof(struct mci_tcp_out));
-    mci_random(&mci_tcp.next_generation, sizeof(mci_tcp.next_generation));
     err = mci_tcp_listen_start(card);
     if (err == MCOMM_SUCCESS)
         mci_tcp_reap_start();
