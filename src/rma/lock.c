@@ -222,6 +222,9 @@ mcomm_err_t mci_rma_unlock(struct mci_win *win, int target)
         return err;
     if (win->targets[target].path == NULL || win->targets[target].path->held == 0)
         return mci_err_set(MCOMM_ERR_RMA_SYNC, "this process holds no lock on target %d", target);
+    if (win->is_locked_all)
+        return mci_err_set(MCOMM_ERR_RMA_SYNC,
+                           "target %d is locked by lock_all, which unlock_all ends", target);
     mci_engine_unlock();
     err = mci_rma_flush(win, target);
     mci_engine_lock();

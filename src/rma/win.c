@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "base/info.h"
 #include "base/log.h"
 #include "rma/rma_priv.h"
 
@@ -159,6 +160,7 @@ static mcomm_err_t win_new(struct mci_comm *comm, enum rma_kind kind, struct mci
 static mcomm_err_t attr_read(const mcomm_win_attr_t *user, mcomm_win_attr_t *attr)
 {
     mcomm_win_attr_t all = MCOMM_WIN_ATTR_DEFAULT;
+    struct mci_info *hints;
 
     *attr = all;
     if (user == NULL)
@@ -175,7 +177,7 @@ static mcomm_err_t attr_read(const mcomm_win_attr_t *user, mcomm_win_attr_t *att
                            attr->access);
     if (attr->nbytes > PTRDIFF_MAX)
         return mci_err_set(MCOMM_ERR_COUNT, "attr->nbytes is %zu, above PTRDIFF_MAX", attr->nbytes);
-    return MCOMM_SUCCESS;
+    return mci_info_get(attr->info, &hints);
 }
 
 static mcomm_err_t targets_fill(struct mci_win *win)

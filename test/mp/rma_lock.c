@@ -32,7 +32,10 @@ static void test_lock(const char *kind)
         OK(mcomm_win_unlock(target, win));
     }
     OK(mcomm_win_lock_all(win));
+    EXPECT(MCOMM_ERR_RMA_SYNC, mcomm_win_unlock(0, win)); /* only unlock_all ends it */
+    CHECK_TEXT("lock_all");
     OK(mcomm_win_unlock_all(win));
+    EXPECT(MCOMM_ERR_RMA_SYNC, mcomm_win_unlock_all(win));
     OK(mcomm_win_fence(win));
     total = mine[0];
     OK(mcomm_allreduce(MCOMM_IN_PLACE, &total, 1, MCOMM_UINT64, MCOMM_SUM, MCOMM_COMM_WORLD));

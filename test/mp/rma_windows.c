@@ -167,12 +167,15 @@ enum fault {
     FAULT_ALIGNMENT,
     FAULT_ACCESS,
     FAULT_STRUCT,
+    FAULT_INFO,
     FAULT_BASE_P,
     FAULT_WIN_P,
     FAULT_NBYTES,
     FAULT_MEMORY, /* more than any machine has */
     FAULT_CREATE_BASE,
     FAULT_CREATE_WIN_P,
+    FAULT_CREATE_INFO,
+    FAULT_DYNAMIC_INFO,
     FAULT_DYNAMIC_WIN_P,
     FAULT_KIND,
     FAULT_NUM
@@ -191,18 +194,21 @@ static mcomm_err_t make_with(enum fault fault, int is_culprit, void **base_p, mc
             attr.access = 0x100;
         if (fault == FAULT_STRUCT)
             attr.struct_size = 1;
+        if (fault == FAULT_INFO || fault == FAULT_CREATE_INFO || fault == FAULT_DYNAMIC_INFO)
+            attr.info = (mcomm_info_t)(void *)MCOMM_COMM_WORLD;
         if (fault == FAULT_NBYTES)
             attr.nbytes = (size_t)-5;
         if (fault == FAULT_MEMORY)
             attr.nbytes = (size_t)1 << 50;
     }
-    if (fault == FAULT_CREATE_BASE || fault == FAULT_CREATE_WIN_P)
+    if (fault == FAULT_CREATE_BASE || fault == FAULT_CREATE_WIN_P || fault == FAULT_CREATE_INFO)
         return mcomm_win_create(is_culprit && fault == FAULT_CREATE_BASE ? NULL : memory, &attr,
                                 MCOMM_COMM_WORLD,
                                 is_culprit && fault == FAULT_CREATE_WIN_P ? NULL : win_p);
-    if (fault == FAULT_DYNAMIC_WIN_P || (fault == FAULT_KIND && is_culprit))
+    if (fault == FAULT_DYNAMIC_WIN_P || fault == FAULT_DYNAMIC_INFO ||
+        (fault == FAULT_KIND && is_culprit))
         return mcomm_win_create_dynamic(&attr, MCOMM_COMM_WORLD,
-                                        is_culprit && fault != FAULT_KIND ? NULL : win_p);
+                                        is_culprit && fault == FAULT_DYNAMIC_WIN_P ? NULL : win_p);
     return mcomm_win_allocate(&attr, MCOMM_COMM_WORLD,
                               is_culprit && fault == FAULT_BASE_P ? NULL : base_p,
                               is_culprit && fault == FAULT_WIN_P ? NULL : win_p);
@@ -213,9 +219,14 @@ static void test_agreed(const char *kind)
     enum {
         ROUNDS = 20 /* more than descriptors of connections come and go */
     };
-    static const char *const named[FAULT_NUM] = {"alignment", "access", "struct_size", "base_p",
-                                                 "win_p",     "nbytes", NULL,          "base",
-                                                 "win_p",     "win_p",  NULL};
+    static const char *const named[FAULT_NUM] = {
+        [FAULT_ALIGNMENT] = "alignment", [FAULT_ACCESS] = "access",
+        [FAULT_STRUCT] = "struct_size",  [FAULT_INFO] = "info",
+        [FAULT_BASE_P] = "base_p",       [FAULT_WIN_P] = "win_p",
+        [FAULT_NBYTES] = "nbytes",       [FAULT_CREATE_BASE] = "base",
+        [FAULT_CREATE_WIN_P] = "win_p",  [FAULT_CREATE_INFO] = "info",
+        [FAULT_DYNAMIC_INFO] = "info",   [FAULT_DYNAMIC_WIN_P] = "win_p",
+    };
     mcomm_win_t made = MCOMM_WIN_NULL;
     char rank_text[16];
     void *base = NULL;
