@@ -98,6 +98,13 @@ void mci_rma_op_complete(struct rma_op *op, mcomm_err_t err)
     mci_wake_self();
 }
 
+void mci_rma_op_drop(struct rma_op *op)
+{
+    op_retire(op);
+    mci_pool_put(&op_pool, op);
+    mci_wake_self();
+}
+
 void mci_rma_op_abort(struct rma_op *op, mcomm_err_t err)
 {
     struct rma_target *t = &op->win->targets[op->target];

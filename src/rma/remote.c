@@ -93,15 +93,9 @@ static mcomm_err_t send_op(struct rma_op *op, struct mci_frame *frame, const mco
 /* A record whose frame could not be sent: the call tells the error, nothing else does. */
 static mcomm_err_t op_undo(struct rma_op *op, mcomm_err_t err)
 {
-    bool done;
-    mcomm_err_t ignored;
-
     if (op->req != NULL)
         op->req->op = NULL;
-    op->req = NULL;
-    op->done_p = &done;
-    op->err_p = &ignored;
-    mci_rma_op_complete(op, err);
+    mci_rma_op_drop(op);
     return err;
 }
 

@@ -245,7 +245,8 @@ void mci_rma_ops_stop(void);
 struct rma_op *mci_rma_op_new(struct mci_win *win, int target, enum rma_op_kind kind);
 struct rma_op *mci_rma_op_find(uint32_t id, const struct mci_peer *peer);
 void mci_rma_op_complete(struct rma_op *op, mcomm_err_t err); /* and free */
-void mci_rma_op_abort(struct rma_op *op, mcomm_err_t err);    /* tells the target too */
+void mci_rma_op_drop(struct rma_op *op); /* and free; whoever asked is told otherwise */
+void mci_rma_op_abort(struct rma_op *op, mcomm_err_t err); /* tells the target too */
 /* Those that the calling thread began after number seq: its call fails, its buffers are free. */
 void mci_rma_ops_abort_own(struct mci_win *win, int target, uint64_t seq, mcomm_err_t err);
 mcomm_err_t mci_rma_req_new(struct mci_win *win, struct rma_req **req_p, mcomm_request_t *handle_p);
