@@ -21,8 +21,10 @@
 
 #define BIT(n) (1u << (n))
 #define MISS_AT_START (150u * 16)
+#define BELL_RETRY_NS 10000000
 
 struct mci_shm_rail mci_shm_rail = {.listener = {.fd = -1}};
+static struct mci_doorbell no_bell; /* nobody sleeps */
 
 static const struct {
     const char *name;
@@ -52,15 +54,34 @@ void mci_shm_conn_move(struct mci_shm_conn *conn, enum mci_shm_state state)
     conn->state = state;
 }
 
+/* Among the ready ones, for one more. */
+static bool conn_reserve(struct mci_shm_rail *rail)
+{
+    size_t room = rail->conn_room * 2 + 16;
+    void *conns;
+
+    if (rail->conn_count + rail->pending_count < rail->conn_room)
+        return true;
+    conns = mci_mem_realloc(rail->conns, room * sizeof(rail->conns[0]));
+    if (conns == NULL)
+        return false;
+    rail->conns = conns;
+    rail->conn_room = room;
+    return true;
+}
+
 struct mci_shm_conn *mci_shm_conn_new(void)
 {
-    struct mci_shm_conn *conn = aligned_alloc(64, (sizeof(*conn) + 63) & ~(size_t)63);
+    struct mci_shm_conn *conn = NULL;
 
+    if (conn_reserve(&mci_shm_rail))
+        conn = aligned_alloc(64, (sizeof(*conn) + 63) & ~(size_t)63);
     if (conn == NULL)
         return NULL;
     memset(conn, 0, sizeof(*conn));
     conn->state = MCI_SHM_CONNECTING;
-    conn->seg.fd = conn->sock.fd = conn->pidfd.fd = -1;
+    conn->seg.fd = conn->sock.fd = conn->pidfd.fd = conn->bell_fd = -1;
+    conn->bell = &no_bell;
     conn->sock.arg = conn->pidfd.arg = conn;
     conn->can_cma = -1;
     conn->rx_miss = MISS_AT_START;
@@ -73,6 +94,7 @@ struct mci_shm_conn *mci_shm_conn_new(void)
     mci_list_init(&conn->out);
     mci_list_init(&conn->asks);
     mci_list_push(&mci_shm_rail.pending, &conn->link);
+    mci_shm_rail.pending_count++;
     return conn;
 }
 
@@ -109,41 +131,57 @@ void mci_shm_conn_wire(struct mci_shm_conn *conn)
     mci_shm_rail.ring_nbytes += conn->seg.ring_nbytes;
 }
 
+static bool bell_map(struct mci_shm_conn *conn)
+{
+    void *page = mmap(NULL, MCI_SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, conn->bell_fd, 0);
+
+    if (page == MAP_FAILED)
+        return false;
+    close(conn->bell_fd);
+    conn->bell_fd = -1;
+    conn->bell = page;
+    return true;
+}
+
 mcomm_err_t mci_shm_conn_bell(struct mci_shm_conn *conn, int fd)
 {
     struct stat st;
-    void *page = MAP_FAILED;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size >= (off_t)MCI_SHM_PAGE)
-        page = mmap(NULL, MCI_SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (fd >= 0)
+    if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_size < (off_t)MCI_SHM_PAGE)) {
         close(fd);
-    if (page == MAP_FAILED)
+        fd = -1;
+    }
+    conn->bell_fd = fd;
+    if (fd < 0 || !bell_map(conn))
         return mci_err_set(MCOMM_ERR_NO_MEM, "the peer's doorbell page cannot be mapped");
-    conn->bell = page;
     return MCOMM_SUCCESS;
 }
 
-mcomm_err_t mci_shm_conn_start(struct mci_shm_conn *conn)
+static void bell_again(struct mci_loop_timer *timer)
+{
+    struct mci_shm_conn *conn = timer->arg;
+
+    if (bell_map(conn))
+        conn->peer->bell = conn->bell;
+    else
+        mci_loop_timer_set(timer, BELL_RETRY_NS);
+}
+
+void mci_shm_conn_start(struct mci_shm_conn *conn)
 {
     struct mci_shm_rail *rail = &mci_shm_rail;
 
-    if (rail->conn_count == rail->conn_room) {
-        size_t room = rail->conn_room * 2 + 16;
-        void *conns = mci_mem_realloc(rail->conns, room * sizeof(rail->conns[0]));
-
-        if (conns == NULL)
-            return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for one more connection");
-        rail->conns = conns;
-        rail->conn_room = room;
-    }
     mci_loop_timer_cancel(&conn->timer);
     mci_list_remove(&conn->link);
+    rail->pending_count--;
     rail->conns[rail->conn_count++] = conn;
     mci_shm_conn_move(conn, MCI_SHM_READY);
     conn->peer->bell = conn->bell;
+    if (conn->bell_fd >= 0) {
+        conn->timer.fn = bell_again;
+        mci_loop_timer_set(&conn->timer, BELL_RETRY_NS);
+    }
     mci_peer_ready(conn->peer, &mci_rail_shm_ops, conn, mci_settings.shm_eager);
-    return MCOMM_SUCCESS;
 }
 
 /* ---- the poller ---- */
@@ -197,10 +235,15 @@ int mci_shm_poll(void *arg)
 static void conn_unlist(struct mci_shm_conn *conn)
 {
     struct mci_shm_rail *rail = &mci_shm_rail;
+    bool was_ready = false;
 
-    for (size_t i = 0; i < rail->conn_count; i++)
-        if (rail->conns[i] == conn)
+    for (size_t i = 0; i < rail->conn_count; i++) {
+        if (rail->conns[i] == conn) {
             rail->conns[i] = NULL;
+            was_ready = true;
+        }
+    }
+    rail->pending_count -= !was_ready;
     rail->has_holes = true; /* also has the dead ones reaped */
     mci_list_remove(&conn->link);
     mci_list_push(&rail->dead, &conn->link);
@@ -215,7 +258,9 @@ static void conn_unwatch(struct mci_shm_conn *conn)
         close(conn->sock.fd);
     if (conn->pidfd.fd >= 0)
         close(conn->pidfd.fd);
-    conn->sock.fd = conn->pidfd.fd = -1;
+    if (conn->bell_fd >= 0)
+        close(conn->bell_fd);
+    conn->sock.fd = conn->pidfd.fd = conn->bell_fd = -1;
     if (conn->handshake != NULL)
         mci_handshake_cancel(conn->handshake);
     conn->handshake = NULL;
@@ -261,7 +306,7 @@ void mci_shm_conn_reap(void)
         if (conn->rx_slots != NULL)
             mci_shm_rail.ring_nbytes -= conn->seg.ring_nbytes;
         mci_shm_seg_free(&conn->seg);
-        if (conn->bell != NULL)
+        if (conn->bell != &no_bell)
             munmap(conn->bell, MCI_SHM_PAGE);
         mci_mem_free(conn->card);
         free(conn);
@@ -286,7 +331,7 @@ mcomm_err_t mci_shm_conn_pair(struct mci_peer *a, struct mci_peer *b, size_t rin
         err = mci_shm_conn_bell(ends[i], dup(mci_doorbell_fd()));
     }
     for (int i = 0; i < 2 && err == MCOMM_SUCCESS; i++)
-        err = mci_shm_conn_start(ends[i]);
+        mci_shm_conn_start(ends[i]);
     for (int i = 0; i < 2 && err != MCOMM_SUCCESS; i++)
         if (ends[i] != NULL)
             mci_shm_conn_close(ends[i], err);

@@ -152,7 +152,7 @@ struct mci_shm_conn {
     bool rx_is_near;
     bool is_peer_gone;
     struct mci_peer *peer;
-    struct mci_doorbell *bell; /* the peer's */
+    struct mci_doorbell *bell; /* the peer's, or one that nobody sleeps on */
     struct mci_shm_back *rx_back;
     uint64_t rx_pos;
     uint64_t rx_acked; /* ring_done as last told */
@@ -213,6 +213,7 @@ struct mci_shm_conn {
     int in_fd_count;
     pid_t pid; /* as seen from here; 0: unknown */
     int can_cma;
+    int bell_fd;          /* of a page that is not mapped yet, for want of memory */
     struct mci_list asks; /* regions asked for */
 };
 
@@ -220,8 +221,8 @@ struct mci_shm_rail {
     bool is_up;
     struct mci_loop_fd listener;
     uint8_t name[16];
-    struct mci_shm_conn **conns; /* ready ones; NULL: closed during a poll */
-    size_t conn_count, conn_room;
+    struct mci_shm_conn **conns;  /* ready ones; NULL: closed during a poll */
+    size_t conn_count, conn_room; /* room for the pending ones, too */
     bool has_holes;
     int poll_depth;
     struct mci_list pending; /* not ready yet */
@@ -285,10 +286,14 @@ struct mci_shm_conn *mci_shm_conn_new(void);
 void mci_shm_conn_move(struct mci_shm_conn *conn, enum mci_shm_state state);
 /* seg is mapped: set up both directions. */
 void mci_shm_conn_wire(struct mci_shm_conn *conn);
-/* The peer's doorbell page; takes fd over. */
+/*
+ * The peer's doorbell page; takes fd over. On an error the connection works, but wakes nobody who
+ * sleeps there: the peer then looks by itself, at the latest when its sleep's bound is over. Once
+ * ready, the page is tried again.
+ */
 mcomm_err_t mci_shm_conn_bell(struct mci_shm_conn *conn, int fd);
-/* Wired: polled from now on, and the peer is ready. */
-mcomm_err_t mci_shm_conn_start(struct mci_shm_conn *conn);
+/* Wired: polled from now on, and the peer is ready. Cannot fail: the other end is ready, too. */
+void mci_shm_conn_start(struct mci_shm_conn *conn);
 /* Out of everything, whatever is under way ends with err; memory goes when nobody uses it. */
 void mci_shm_conn_close(struct mci_shm_conn *conn, mcomm_err_t err);
 void mci_shm_conn_reap(void);
