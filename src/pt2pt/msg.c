@@ -4,11 +4,61 @@
  * What arrives: eager messages and announcements. The usual case, a whole frame that a posted
  * receive waits for, is served at the top of each function. Everything else makes a message
  * object: unexpected, still arriving, or to be thrown away. It is matched when its header is here,
- * so that the order of sending holds, and handed over when all of it is.
+ * so that the order of sending holds, and handed over when all of it is. A message that finds no
+ * memory takes one of the few places made at start: a sender is given up only when these are gone,
+ * too.
  */
 #include "config.h"
 
 #include "pt2pt/pt2pt_priv.h"
+
+#define RESERVE_NUM 4 /* untouched pages cost nothing */
+#define RESERVE_BYTES MCI_EAGER_MAX
+
+static struct {
+    void *places[RESERVE_NUM];
+    unsigned count;
+    bool is_up;
+} reserve; /* lock: engine */
+
+void mci_msg_reserve_start(void)
+{
+    void *place;
+
+    reserve.is_up = true;
+    while (reserve.count < RESERVE_NUM &&
+           (place = mci_mem_alloc(sizeof(struct mci_msg) + RESERVE_BYTES)) != NULL)
+        reserve.places[reserve.count++] = place;
+}
+
+void mci_msg_reserve_stop(void)
+{
+    reserve.is_up = false;
+    while (reserve.count > 0)
+        mci_mem_free(reserve.places[--reserve.count]);
+}
+
+/* Not zeroed. */
+static struct mci_msg *msg_memory(size_t nbytes)
+{
+    struct mci_msg *msg = mci_mem_alloc(sizeof(*msg) + nbytes);
+
+    if (msg != NULL)
+        msg->is_reserve = false;
+    if (msg != NULL || reserve.count == 0 || nbytes > RESERVE_BYTES)
+        return msg;
+    msg = reserve.places[--reserve.count];
+    msg->is_reserve = true;
+    return msg;
+}
+
+void mci_msg_memory_free(struct mci_msg *msg)
+{
+    if (msg->is_reserve && reserve.is_up)
+        reserve.places[reserve.count++] = msg;
+    else
+        mci_mem_free(msg);
+}
 
 static inline unsigned space_of(const struct mci_frame *frame)
 {
@@ -45,7 +95,7 @@ void mci_msg_settle(struct mci_msg *msg)
 void mci_msg_free(struct mci_msg *msg)
 {
     mci_msg_settle(msg);
-    mci_mem_free(msg);
+    mci_msg_memory_free(msg);
 }
 
 void mci_msg_drop(struct mci_msg *msg, mcomm_err_t err)
@@ -107,13 +157,14 @@ static struct mci_msg *msg_new(struct mci_peer *peer, const struct mci_frame *fr
                                struct mci_match *m)
 {
     struct mci_pt2pt_peer *pp = mci_pt2pt_peer_of(peer);
-    struct mci_msg *msg = mci_mem_alloc(sizeof(*msg) + frame->nbytes);
+    struct mci_msg *msg = pp != NULL ? msg_memory(frame->nbytes) : NULL;
+    bool is_reserve;
 
-    if (msg == NULL || pp == NULL) {
-        mci_mem_free(msg);
+    if (msg == NULL)
         return NULL;
-    }
+    is_reserve = msg->is_reserve;
     memset(msg, 0, sizeof(*msg));
+    msg->is_reserve = is_reserve;
     mci_list_push(&pp->msgs, &msg->peer_link);
     msg->peer = peer;
     msg->match = m;

@@ -82,7 +82,7 @@ struct mci_msg {
     struct mci_recv *recv; /* waits for the rest of it */
     int source, tag;
     uint8_t space, flags;
-    bool is_rts, is_arriving;
+    bool is_rts, is_arriving, is_reserve;
     mcomm_err_t err;   /* taken by a matched probe, then the sender failed or withdrew */
     size_t nbytes;     /* of the message */
     size_t charge;     /* to be given back */
@@ -215,6 +215,9 @@ void mci_msg_on_cancel(struct mci_peer *peer, const struct mci_frame *frame, con
                        struct mci_sink *sink);
 void mci_msg_settle(struct mci_msg *msg); /* out of its peer's list, credit given back */
 void mci_msg_free(struct mci_msg *msg);   /* settle, and free the memory */
+void mci_msg_memory_free(struct mci_msg *msg);
+void mci_msg_reserve_start(void);
+void mci_msg_reserve_stop(void);
 /* Nobody will receive it: the sender is told why; out of the tables, freed at once or when it is
  * all here. */
 void mci_msg_drop(struct mci_msg *msg, mcomm_err_t err);

@@ -165,7 +165,7 @@ void mci_recv_take(struct mci_recv *op, struct mci_msg *msg)
         mci_send_fin(peer, msg->send_id, MCOMM_SUCCESS);
         mci_msg_settle(msg);
         mci_recv_fill(op, msg->source, msg->tag, mci_msg_data(msg), msg->nbytes);
-        mci_mem_free(msg);
+        mci_msg_memory_free(msg);
     }
 }
 

@@ -19,6 +19,8 @@ MP_CASES += %D%/init_cycles.mp %D%/init_cycles_alone.mp %D%/init_counted.mp %D%/
 	%D%/init_attr.mp %D%/init_leaks.mp
 MP_PROGS += %D%/comm_nomem
 MP_CASES += %D%/comm_nomem.mp
+MP_PROGS += %D%/pt2pt_nomem
+MP_CASES += %D%/pt2pt_nomem.mp
 MP_PROGS += %D%/shm_nomem
 MP_CASES += %D%/shm_nomem.mp
 MP_PROGS += %D%/comm_death

@@ -31,6 +31,27 @@ _Static_assert(sizeof(struct iovec) == sizeof(mcomm_iov_t) &&
 static uint8_t rx_buf[MCI_TCP_RX_BYTES] __attribute__((aligned(64)));
 static uint8_t scratch[65536];
 static uint8_t aligned_payload[MCI_TCP_WHOLE_MAX] __attribute__((aligned(64)));
+static uint8_t stash_reserve[MCI_TCP_WHOLE_MAX] __attribute__((aligned(64)));
+static bool is_reserve_taken; /* lock: engine */
+
+/* A moment without memory is no reason to give up a peer: one frame has a place of its own. */
+static uint8_t *stash_new(size_t nbytes)
+{
+    uint8_t *stash = mci_mem_alloc(nbytes);
+
+    if (stash != NULL || is_reserve_taken)
+        return stash;
+    is_reserve_taken = true;
+    return stash_reserve;
+}
+
+static void stash_free(uint8_t *stash)
+{
+    if (stash == stash_reserve)
+        is_reserve_taken = false;
+    else
+        mci_mem_free(stash);
+}
 
 static size_t payload_left(const struct mci_tcp_rx *rx)
 {
@@ -138,7 +159,7 @@ void mci_tcp_rx_drop(struct mci_tcp_lane *lane, mcomm_err_t err)
     if (rx.kind == MCI_TCP_RX_SLICE)
         mci_inop_slice_drop(rx.op);
     else if (rx.kind == MCI_TCP_RX_STASH)
-        mci_mem_free(rx.stash);
+        stash_free(rx.stash);
     else if (rx.kind == MCI_TCP_RX_SINK && rx.sink.done != NULL)
         rx.sink.done(rx.sink.arg, err);
 }
@@ -297,7 +318,7 @@ static size_t frame_begin(struct mci_tcp_lane *lane, const uint8_t *buf, size_t 
         frame_stream(lane);
         return 0;
     }
-    rx->stash = mci_mem_alloc(frame.nbytes);
+    rx->stash = stash_new(frame.nbytes);
     if (rx->stash == NULL)
         mci_tcp_lane_violation(lane, "no memory for a frame of %u bytes", frame.nbytes);
     else
@@ -351,7 +372,7 @@ static void frame_end(struct mci_tcp_lane *lane)
     case MCI_TCP_RX_STASH:
         if (good)
             mci_rail_deliver(lane->link->peer, frame, rx.stash, &sink);
-        mci_mem_free(rx.stash);
+        stash_free(rx.stash);
         break;
     }
 }

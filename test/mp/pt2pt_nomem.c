@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Memory runs out for a moment while messages arrive that nobody has asked for: the n-th allocation
+ * of the receiver fails, for n = 1, 2, ... until none failed. No message is lost or changed, and
+ * the sender is not given up. malloc() and calloc() are this program's.
+ */
+#include "pt2pt_check.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#define MESSAGES 24
+#define LAST_TAG 1000
+
+extern void *__libc_malloc(size_t nbytes);
+extern void *__libc_calloc(size_t count, size_t nbytes);
+
+static _Atomic int calls_left; /* the call that ends at 0 fails; 0 and below: none does */
+
+static int fails(void)
+{
+    if (atomic_load(&calls_left) <= 0 || atomic_fetch_sub(&calls_left, 1) != 1)
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+__attribute__((visibility("default"))) void *malloc(size_t nbytes)
+{
+    return fails() ? NULL : __libc_malloc(nbytes);
+}
+
+__attribute__((visibility("default"))) void *calloc(size_t count, size_t nbytes)
+{
+    return fails() ? NULL : __libc_calloc(count, nbytes);
+}
+
+static const size_t sizes[] = {0, 8, 100, 3000, 9000, 40000}; /* all are sent eagerly */
+static unsigned char buf[40000];
+
+static void sender(mcomm_comm_t comm, int round)
+{
+    int token;
+
+    OK(mcomm_recv(&token, sizeof(token), 1, LAST_TAG, comm, MCOMM_STATUS_IGNORE)); /* armed */
+    for (int i = 0; i < MESSAGES; i++) {
+        size_t nbytes = sizes[i % 6];
+
+        pattern_fill(buf, nbytes, (uint32_t)(round * MESSAGES + i));
+        OK(mcomm_send(buf, nbytes, 1, i, comm));
+    }
+    OK(mcomm_send(&round, sizeof(round), 1, LAST_TAG, comm));
+}
+
+/* true: there was an n-th allocation to fail. */
+static int receiver(mcomm_comm_t comm, int round)
+{
+    int token = round, was_reached;
+    mcomm_request_t last;
+    mcomm_status_t st;
+
+    OK(mcomm_irecv(&token, sizeof(token), 0, LAST_TAG, comm, &last));
+    OK(mcomm_send(&round, sizeof(round), 0, LAST_TAG, comm));
+    atomic_store(&calls_left, round);
+    OK(mcomm_wait(&last, MCOMM_FOREVER, MCOMM_STATUS_IGNORE)); /* all before it are here */
+    was_reached = atomic_load(&calls_left) <= 0;
+    atomic_store(&calls_left, 0);
+    for (int i = 0; i < MESSAGES; i++) {
+        size_t nbytes = sizes[i % 6];
+
+        memset(buf, GUARD, nbytes);
+        OK(mcomm_recv(buf, nbytes, 0, i, comm, &st));
+        CHECK_EQ(st.nbytes, nbytes);
+        CHECK(pattern_wrong_at(buf, nbytes, (uint32_t)(round * MESSAGES + i)) == (size_t)-1);
+    }
+    return was_reached;
+}
+
+int main(void)
+{
+    int32_t goes_on = 1;
+
+    mp_init();
+    CHECK(mp_size == 2);
+    OK(mcomm_barrier(MCOMM_COMM_WORLD));
+    for (int round = 1; goes_on; round++) {
+        goes_on = 0;
+        if (mp_rank == 0)
+            sender(MCOMM_COMM_WORLD, round);
+        else
+            goes_on = receiver(MCOMM_COMM_WORLD, round);
+        OK(mcomm_bcast(&goes_on, 1, MCOMM_INT32, 1, MCOMM_COMM_WORLD));
+        CHECK(goes_on || round > 4);
+    }
+    OK(mcomm_finalize());
+    return 0;
+}
