@@ -153,8 +153,9 @@ static void emit_reply(void *arg, const void *bytes, size_t nbytes)
 static void on_call(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
                     struct mci_sink *sink)
 {
-    struct mci_frame none = {
-        .am = MCI_AM_KV_REPLY, .aux = (uint16_t)MCOMM_ERR_STATE, .w1 = frame->w1};
+    /* It has closed the store, which it does before others only after a death: it is gone, too. */
+    struct mci_frame closed = {
+        .am = MCI_AM_KV_REPLY, .aux = (uint16_t)MCOMM_ERR_PROC_FAILED, .w1 = frame->w1};
     struct asker asker = {peer, frame->w1};
     struct mci_kv *kv;
 
@@ -164,7 +165,7 @@ static void on_call(struct mci_peer *peer, const struct mci_frame *frame, const 
     }
     kv = mci_kv_by_ctx(frame->w0);
     if (kv == NULL)
-        mci_peer_send(peer, &none, NULL, 0, NULL);
+        mci_peer_send(peer, &closed, NULL, 0, NULL);
     else if (!mci_kv_serve(kv, (enum kv_call_op)frame->flags, payload, frame->nbytes, emit_reply,
                            &asker))
         mci_peer_fail(peer, "a call about objects that is not well formed");

@@ -175,15 +175,17 @@ static mcomm_err_t attach(struct mci_kv *kv)
     const struct kv_part *own = &kv->parts[kv->rank];
     mcomm_err_t err = window_make(kv, KV_META, own->meta_nbytes);
 
-    if (err == MCOMM_SUCCESS)
-        err = window_make(kv, KV_DATA, own->data_nbytes);
+    err = agree(kv->core_comm, kv->comm, err);
     if (err != MCOMM_SUCCESS)
         return err;
-    store_enlist(kv);
-    kv->is_attached = true;
-    kv->handle = mci_handle_new(MCI_HANDLE_KV, kv);
-    if (kv->handle == NULL)
-        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a handle");
+    err = window_make(kv, KV_DATA, own->data_nbytes);
+    if (err == MCOMM_SUCCESS) {
+        store_enlist(kv);
+        kv->is_attached = true;
+        kv->handle = mci_handle_new(MCI_HANDLE_KV, kv);
+        if (kv->handle == NULL)
+            err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a handle");
+    }
     return agree(kv->core_comm, kv->comm, err);
 }
 
