@@ -46,6 +46,18 @@ if [ -c /dev/full ] && "$trace" replay "$dir/good" >/dev/full 2>/dev/null; then
     fails=1
 fi
 
+if "$trace" replay "$dir/good" >&- 2>/dev/null; then
+    echo 'results for a closed standard output are a success'
+    fails=1
+fi
+
+{ printf '{"timestamp": 0, "input_length": 700, "hash_ids": [1'
+  head -c 3000000 /dev/zero | tr '\0' ' '
+  printf ']}\n%s\n' "$good"; } >"$dir/long"
+expect 0 'long:1: malformed' replay "$dir/long"
+expect 0 '"requests": 1, ' replay --json "$dir/long"
+expect 1 'a line without end' replay /dev/zero
+
 expect 2 'usage' replay
 expect 2 'usage' repeat "$dir/good"
 expect 2 'usage' replay --no-such-option "$dir/good"

@@ -6,6 +6,7 @@
 #include "trace/replay.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -268,6 +269,18 @@ static int load_everywhere(const struct arguments *args, struct trace *trace, in
     return first == INT32_MAX ? 0 : -1;
 }
 
+/* A closed standard stream stays unwritable: its number may not become a socket's. */
+static void streams_keep(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     struct arguments args;
@@ -277,6 +290,7 @@ int main(int argc, char **argv)
 
     if (status != 0)
         return status - 1;
+    streams_keep();
     err = mcomm_init(NULL);
     if (err != MCOMM_SUCCESS) {
         fprintf(stderr, "mcomm_trace: %s: %s\n", mcomm_err_text(err), mcomm_last_error());

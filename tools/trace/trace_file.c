@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_MAX_BYTES (16u << 20)
+#define LINE_MAX_BYTES (1u << 20)
+#define LINE_PIECES_MAX 64 /* of LINE_MAX_BYTES: no trace has such a line */
 #define COMPLAINTS_MAX 10
 
 /* ---- lines of a plain or gzip file ---- */
@@ -217,12 +218,27 @@ static void malformed(struct trace *trace, const char *path, size_t line_number,
         fprintf(stderr, "mcomm_trace: %s:%zu: malformed line left out\n", path, line_number);
 }
 
+/* A line that fits the buffer: 1; one that does not, read to its end: 0; end of the file: -1. */
+static int line_read(struct line_file *file, char *line, int *pieces)
+{
+    for (*pieces = 0;; ++*pieces) {
+        line[LINE_MAX_BYTES - 1] = 'x'; /* a full buffer ends with 0 here */
+        if (file_gets(file, line, LINE_MAX_BYTES) == NULL)
+            return *pieces > 0 ? 0 : -1;
+        if (line[LINE_MAX_BYTES - 1] != '\0' || line[LINE_MAX_BYTES - 2] == '\n')
+            return *pieces == 0;
+        if (*pieces == LINE_PIECES_MAX)
+            return 0;
+    }
+}
+
 int trace_load(const char *path, int is_loud, struct trace *trace, char *error, size_t error_nbytes)
 {
     char *line = malloc(LINE_MAX_BYTES);
     struct line_file file;
     size_t line_number = 0, offset = 0;
-    const char *text;
+    const char *text = NULL;
+    int is_whole, pieces;
 
     memset(trace, 0, sizeof(*trace));
     if (line == NULL || file_open(&file, path) != 0) {
@@ -230,12 +246,12 @@ int trace_load(const char *path, int is_loud, struct trace *trace, char *error, 
         free(line);
         return -1;
     }
-    while (file_gets(&file, line, LINE_MAX_BYTES) != NULL) {
+    while ((is_whole = line_read(&file, line, &pieces)) >= 0 && pieces < LINE_PIECES_MAX) {
         line_number++;
-        if (line[strspn(line, " \t\r\n")] != '\0' && parse_line(trace, line) != 0)
+        if (!is_whole || (line[strspn(line, " \t\r\n")] != '\0' && parse_line(trace, line) != 0))
             malformed(trace, path, line_number, is_loud);
     }
-    text = file_error(&file);
+    text = is_whole >= 0 ? "a line without end" : file_error(&file);
     if (text != NULL)
         snprintf(error, error_nbytes, "cannot read %s: %s", path, text);
     file_close(&file);
