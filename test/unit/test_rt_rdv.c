@@ -75,7 +75,7 @@ static mcomm_err_t come(int i, uint32_t rank, uint32_t size, uint64_t instance, 
                                   .size = size,
                                   .pid = 1000 + (uint32_t)i,
                                   .instance = instance};
-    char packet[32], from[16];
+    char packet[32], from[24];
 
     snprintf(packet, sizeof(packet), "packet of %u", rank);
     snprintf(from, sizeof(from), "10.0.0.%d:99", i);
