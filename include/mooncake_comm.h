@@ -620,7 +620,7 @@ typedef enum mcomm_lock_type {
 /** Mutual exclusion among the processes that lock target's part; a dead holder's lock is released.
  * A process has one lock on a target at a time, else MCOMM_ERR_RMA_SYNC. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_lock(mcomm_lock_type_t type, int target, mcomm_win_t win);
-/** Flush target, then release. */
+/** Flush target, then release. MCOMM_ERR_RMA_SYNC: no lock there, or one by lock_all. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_unlock(int target, mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_win_lock_all(mcomm_win_t win); /* shared, at every member */
 MCOMM_EXPORT mcomm_err_t mcomm_win_unlock_all(mcomm_win_t win);
