@@ -222,17 +222,21 @@ mcomm_err_t mcomm_comm_free(mcomm_comm_t *comm_p)
 mcomm_err_t mcomm_comm_set_name(mcomm_comm_t handle, const char *name)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = check_comm_and_out(handle, "name", name, &comm);
+    mcomm_err_t err = mci_check_init();
 
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("name", name);
     if (err != MCOMM_SUCCESS)
         return err;
     if (strnlen(name, sizeof(comm->name)) == sizeof(comm->name))
         return mci_err_set(MCOMM_ERR_ARG, "name = \"%.20s...\" is longer than %zu characters", name,
                            sizeof(comm->name) - 1);
     mci_engine_lock();
-    strcpy(comm->name, name);
+    err = mci_comm_lookup("comm", handle, &comm);
+    if (err == MCOMM_SUCCESS)
+        strcpy(comm->name, name);
     mci_engine_unlock();
-    return MCOMM_SUCCESS;
+    return err;
 }
 
 mcomm_err_t mcomm_comm_get_name(mcomm_comm_t handle, const char **name_p)

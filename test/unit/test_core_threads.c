@@ -130,6 +130,7 @@ static _Atomic size_t uses;
 static void *use_shared(void *arg)
 {
     mcomm_peer_desc_t peer = {.struct_size = sizeof(peer)};
+    mcomm_group_t group;
 
     while (!atomic_load(&is_over)) {
         mcomm_comm_t comm = atomic_load(&shared);
@@ -140,6 +141,10 @@ static void *use_shared(void *arg)
             err = mcomm_comm_set_name(comm, "shared");
         if (err == MCOMM_SUCCESS)
             err = mcomm_peer_query(comm, 0, 1, &peer);
+        if (err == MCOMM_SUCCESS)
+            err = mcomm_comm_group(comm, &group);
+        if (err == MCOMM_SUCCESS)
+            err = mcomm_group_free(&group);
         if (err != MCOMM_SUCCESS && err != MCOMM_ERR_COMM)
             return arg;
     }
