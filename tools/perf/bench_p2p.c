@@ -113,8 +113,10 @@ static void stream(struct bench *b, size_t nbytes, long iterations)
 
 void bench_p2p(struct bench *b)
 {
-    if (b->size < 2)
+    if (b->size < 2) {
+        bench_heading(b, "messages: left out, they need two ranks (mpirun -n 2 mcomm_perf)");
         return;
+    }
     bench_heading(b, "messages between ranks 0 and 1, half round trip");
     for (size_t i = 0; i < SIZE_NUM; i++)
         bench_measure(b, "pingpong", pingpong, sizes[i], 2);

@@ -15,17 +15,38 @@
 
 static const char usage_text[] =
     "usage: mcomm_perf [options] [p2p] [rma] [coll] [kv]      (none named: all)\n"
-    "  --csv         rows library,op,ranks,bytes,usec_median,GBps; comments go to stderr\n"
+    "  --csv         a header, then rows library,op,ranks,bytes,usec_median,GBps\n"
     "  --hot         do not rewrite and read the buffers around each transfer\n"
     "  --box MS      milliseconds spent on one figure (default 100)\n"
-    "  --max BYTES   leave out larger sizes\n"
-    "Times include rewriting the source before and reading the destination after each transfer.\n";
+    "  --max BYTES   leave out larger sizes (k, M, G are understood)\n"
+    "Times include rewriting the source before and reading the destination after each transfer.\n"
+    "Run it under mpirun, prterun, srun: p2p needs two ranks.\n";
 
 static const struct {
     const char *name;
     void (*run)(struct bench *b);
 } benches[] = {{"p2p", bench_p2p}, {"rma", bench_rma}, {"coll", bench_coll}, {"kv", bench_kv}};
 #define BENCH_NUM (sizeof(benches) / sizeof(benches[0]))
+
+static int parse_size(const char *text, size_t *nbytes)
+{
+    char *end;
+    unsigned long long value = strtoull(text, &end, 10);
+    int shift = 0;
+
+    if (end == text || *text == '-')
+        return -1;
+    if (*end == 'k' || *end == 'K')
+        shift = 10;
+    else if (*end == 'm' || *end == 'M')
+        shift = 20;
+    else if (*end == 'g' || *end == 'G')
+        shift = 30;
+    if (end[shift != 0] != '\0' || value > SIZE_MAX >> shift)
+        return -1;
+    *nbytes = (size_t)value << shift;
+    return 0;
+}
 
 static int parse_arguments(int argc, char **argv, struct bench *b, unsigned *selected)
 {
@@ -52,8 +73,7 @@ static int parse_arguments(int argc, char **argv, struct bench *b, unsigned *sel
             }
             break;
         case 'm':
-            b->max_nbytes = strtoull(optarg, &end, 10);
-            if (*end != '\0' || end == optarg) {
+            if (parse_size(optarg, &b->max_nbytes) != 0) {
                 fprintf(stderr, "mcomm_perf: --max does not take \"%s\"\n", optarg);
                 return 3;
             }
@@ -93,6 +113,8 @@ static int run_all(struct bench *b, unsigned selected)
     }
     memset(b->src, 1, BUFFER_NBYTES);
     memset(b->dst, 2, BUFFER_NBYTES);
+    if (b->is_csv && b->rank == 0)
+        printf("library,op,ranks,bytes,usec_median,GBps\n");
     bench_flag(b);
     for (size_t k = 0; k < BENCH_NUM; k++)
         if ((selected >> k & 1) && b->failed == NULL)
