@@ -86,6 +86,7 @@ struct mci_tcp_lane {
     enum mci_tcp_lane_state state;
     int depth;             /* calls into the lane on the stack: freed only at 0 */
     int cork;              /* > 0: small frames are collected */
+    bool is_in_round;      /* of receiving, which has corked it */
     bool is_blocked;       /* EPOLLOUT is awaited */
     bool is_broken;        /* sending failed: only what has arrived is still read */
     bool is_bye;           /* the peer said that it leaves */

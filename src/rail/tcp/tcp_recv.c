@@ -474,8 +474,10 @@ bool mci_tcp_lane_receive(struct mci_tcp_lane *lane)
 
     mci_tcp_lane_enter(lane);
     lane->cork++; /* answers of a round leave together */
+    lane->is_in_round = true;
     while (total < ROUND_BYTES && receive_once(lane, &total))
         ;
+    lane->is_in_round = false;
     if (lane->state == MCI_TCP_LANE_READY)
         mci_tcp_ack_emit(lane);
     mci_tcp_lane_uncork(lane);

@@ -467,10 +467,34 @@ static mcomm_err_t send_direct(struct mci_tcp_lane *lane, const struct mci_frame
     return err;
 }
 
+/*
+ * A long frame that answers amid a round of receiving: it leaves now, behind what was collected. It
+ * gains nothing by waiting for others, would have to be copied, and whoever asked would be idle.
+ */
+static mcomm_err_t send_amid(struct mci_tcp_lane *lane, const struct mci_frame *frame,
+                             const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                             struct mci_tx *tx)
+{
+    mcomm_err_t err;
+
+    lane->cork--;
+    mci_tcp_lane_flush(lane);
+    if (lane->state == MCI_TCP_LANE_CLOSED)
+        err = mci_err_set(MCOMM_ERR_PROC_FAILED, "the connection has just ended");
+    else if (may_send(lane) && is_idle(lane))
+        err = send_direct(lane, frame, iov, iov_count, nbytes, tx);
+    else
+        err = queue_add(lane, frame, iov, iov_count, nbytes, tx, 0);
+    lane->cork++;
+    return err;
+}
+
 mcomm_err_t mci_tcp_lane_send(struct mci_tcp_lane *lane, const struct mci_frame *frame,
                               const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
                               struct mci_tx *tx)
 {
+    if (lane->cork == 1 && lane->is_in_round && nbytes > OBUF_FRAME_MAX)
+        return send_amid(lane, frame, iov, iov_count, nbytes, tx);
     if (lane->cork == 0 && may_send(lane) && is_idle(lane))
         return send_direct(lane, frame, iov, iov_count, nbytes, tx);
     if (obuf_add(lane, frame, iov, iov_count, nbytes))
