@@ -30,6 +30,7 @@ expect 0 'token hit ratio  0.500000' replay "$dir/good"
 printf '%s\n' 'no json' "$good" '{"timestamp": 0}' '{"timestamp": 0, "input_length": 700, "hash_ids": [1]}' \
     '{"timestamp": 0, "input_length": 700, "hash_ids": [1, -2]}' '' "$good" >"$dir/bad"
 expect 0 'bad:1: malformed' replay "$dir/bad"
+expect 0 'bad:4: malformed line left out: "hash_ids" has not one id' replay "$dir/bad"
 expect 0 'bad:5: malformed' replay "$dir/bad"
 expect 0 '4 malformed lines left out, the first is line 1' replay "$dir/bad"
 expect 0 '"requests": 2, ' replay --json "$dir/bad"
@@ -58,8 +59,8 @@ expect 0 'long:1: malformed' replay "$dir/long"
 expect 0 '"requests": 1, ' replay --json "$dir/long"
 expect 1 'a line without end' replay /dev/zero
 
-expect 2 'usage' replay
-expect 2 'usage' repeat "$dir/good"
+expect 2 'no trace file given' replay
+expect 2 'no command is called "repeat"' repeat "$dir/good"
 expect 2 'usage' replay --no-such-option "$dir/good"
 expect 2 'bytes-per-block does not take "0"' replay --bytes-per-block 0 "$dir/good"
 expect 2 'capacity does not take "many"' replay --capacity many "$dir/good"

@@ -128,11 +128,19 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
             return 3;
         }
     }
-    if (argc - optind != 2 || strcmp(argv[optind], "replay") != 0) {
+    if (optind < argc && strcmp(argv[optind], "replay") != 0)
+        fprintf(stderr, "mcomm_trace: no command is called \"%s\"\n", argv[optind]);
+    else if (argc - optind != 2)
+        fprintf(stderr, "mcomm_trace: %s\n",
+                optind == argc       ? "no command given"
+                : argc - optind == 1 ? "no trace file given"
+                                     : "one trace file at a time");
+    else
+        args->path = argv[optind + 1];
+    if (args->path == NULL) {
         fputs(usage_text, stderr);
         return 3;
     }
-    args->path = argv[optind + 1];
     return 0;
 }
 

@@ -165,27 +165,36 @@ static long parse_ids(struct trace *trace, const char *line)
     return (long)(trace->id_count - begin);
 }
 
-static int parse_line(struct trace *trace, const char *line)
+/* NULL, or what is wrong with the line. */
+static const char *parse_line(struct trace *trace, const char *line)
 {
     size_t begin = trace->id_count;
     struct trace_request request = {0};
     uint64_t timestamp;
-    long count;
+    const char *wrong = NULL;
+    long count = 0;
 
     line += strspn(line, " \t");
-    if (*line != '{' || strchr(line, '}') == NULL ||
-        find_uint(line, "timestamp", &timestamp) != 0 ||
-        find_uint(line, "input_length", &request.input_tokens) != 0 ||
-        (count = parse_ids(trace, line)) < 0 ||
-        (uint64_t)count != (request.input_tokens + TRACE_BLOCK_TOKENS - 1) / TRACE_BLOCK_TOKENS) {
+    if (*line != '{' || strchr(line, '}') == NULL)
+        wrong = "no JSON object";
+    else if (find_uint(line, "timestamp", &timestamp) != 0)
+        wrong = "no whole number \"timestamp\"";
+    else if (find_uint(line, "input_length", &request.input_tokens) != 0)
+        wrong = "no whole number \"input_length\"";
+    else if ((count = parse_ids(trace, line)) < 0)
+        wrong = "no list \"hash_ids\" of whole numbers";
+    else if ((uint64_t)count !=
+             (request.input_tokens + TRACE_BLOCK_TOKENS - 1) / TRACE_BLOCK_TOKENS)
+        wrong = "\"hash_ids\" has not one id for each 512 tokens of \"input_length\"";
+    if (wrong != NULL) {
         trace->id_count = begin;
-        return -1;
+        return wrong;
     }
     request.timestamp_ms = (int64_t)timestamp;
     request.block_count = (size_t)count;
     trace->requests = grow(trace->requests, &trace->capacity, trace->count + 1, sizeof(request));
     trace->requests[trace->count++] = request;
-    return 0;
+    return NULL;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -210,12 +219,14 @@ static size_t count_distinct(const uint64_t *ids, size_t count)
     return distinct;
 }
 
-static void malformed(struct trace *trace, const char *path, size_t line_number, int is_loud)
+static void malformed(struct trace *trace, const char *path, size_t line_number, int is_loud,
+                      const char *wrong)
 {
     if (trace->malformed++ == 0)
         trace->first_malformed = line_number;
     if (is_loud && trace->malformed <= COMPLAINTS_MAX)
-        fprintf(stderr, "mcomm_trace: %s:%zu: malformed line left out\n", path, line_number);
+        fprintf(stderr, "mcomm_trace: %s:%zu: malformed line left out: %s\n", path, line_number,
+                wrong);
 }
 
 /* A line that fits the buffer: 1; one that does not, read to its end: 0; end of the file: -1. */
@@ -248,8 +259,12 @@ int trace_load(const char *path, int is_loud, struct trace *trace, char *error, 
     }
     while ((is_whole = line_read(&file, line, &pieces)) >= 0 && pieces < LINE_PIECES_MAX) {
         line_number++;
-        if (!is_whole || (line[strspn(line, " \t\r\n")] != '\0' && parse_line(trace, line) != 0))
-            malformed(trace, path, line_number, is_loud);
+        if (!is_whole)
+            text = "longer than 1 MiB";
+        else
+            text = line[strspn(line, " \t\r\n")] != '\0' ? parse_line(trace, line) : NULL;
+        if (text != NULL)
+            malformed(trace, path, line_number, is_loud, text);
     }
     text = is_whole >= 0 ? "a line without end" : file_error(&file);
     if (text != NULL)
