@@ -19,6 +19,11 @@
 
 #define EXCHANGE_NBYTES 300000
 
+static const char usage_text[] =
+    "usage: mcomm_check\n"
+    "Alone it looks at this machine; under mpirun, prterun, srun or mpiexec every pair of ranks\n"
+    "also exchanges and verifies messages and window accesses.\n";
+
 static int rank, size, failures;
 
 static void report(int is_ok, const char *what, const char *detail)
@@ -59,11 +64,14 @@ static void check_machine(void)
         snprintf(text, sizeof(text), "absent (not needed)");
     report(1, "/dev/shm", text);
     read_line("/proc/sys/kernel/yama/ptrace_scope", value, sizeof(value));
-    snprintf(text, sizeof(text), "%s", value[0] == '\0' ? "no restriction" : value);
+    snprintf(text, sizeof(text), "%s%s", value[0] == '\0' ? "no restriction" : value,
+             value[0] == '2' || value[0] == '3' ? ", no direct copies (kernel.yama.ptrace_scope)"
+                                                : "");
     report(value[0] != '2' && value[0] != '3', "ptrace scope (direct copies between processes)",
            text);
     getrlimit(RLIMIT_NOFILE, &limit);
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)limit.rlim_cur);
+    snprintf(text, sizeof(text), "%llu%s", (unsigned long long)limit.rlim_cur,
+             limit.rlim_cur >= 1024 ? "" : ": few for many peers, raise it (ulimit -n)");
     report(limit.rlim_cur >= 1024, "open files", text);
     getrlimit(RLIMIT_MEMLOCK, &limit);
     snprintf(text, sizeof(text), limit.rlim_cur == RLIM_INFINITY ? "unlimited" : "%llu kB",
@@ -146,9 +154,12 @@ int main(int argc, char **argv)
     mcomm_err_t err;
 
     if (argc > 1) {
-        fprintf(strcmp(argv[1], "--help") == 0 ? stdout : stderr,
-                "usage: mcomm_check     alone, or under mpirun, prterun, srun for a whole job\n");
-        return strcmp(argv[1], "--help") == 0 ? 0 : 2;
+        int is_help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+
+        if (!is_help)
+            fprintf(stderr, "mcomm_check: takes no argument, not \"%s\"\n", argv[1]);
+        fputs(usage_text, is_help ? stdout : stderr);
+        return is_help ? 0 : 2;
     }
     err = mcomm_init(NULL);
     if (err != MCOMM_SUCCESS) {
@@ -166,8 +177,8 @@ int main(int argc, char **argv)
     fflush(stdout);
     err = mcomm_allreduce(&mine, &sum, 1, MCOMM_INT64, MCOMM_SUM, MCOMM_COMM_WORLD);
     if (rank == 0 && err == MCOMM_SUCCESS)
-        printf("%s: %d ranks, %lld failures\n", sum == 0 ? "all is well" : "not all is well", size,
-               (long long)sum);
+        printf("%s: %d rank%s, %lld failures\n", sum == 0 ? "all is well" : "not all is well", size,
+               size == 1 ? "" : "s", (long long)sum);
     mcomm_finalize();
     return err != MCOMM_SUCCESS || sum != 0;
 }
