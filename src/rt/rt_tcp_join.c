@@ -196,8 +196,7 @@ static mcomm_err_t attempt_at(struct join *join, const struct mci_addr *addr,
     if (rc == 0 && is_self_connected(fd))
         rc = ECONNREFUSED;
     if (rc != 0) {
-        *result_p = again(join, "cannot reach %s at %s: %s", join->tcp->where,
-                          mci_addr_format(addr, text), strerror(rc));
+        *result_p = again(join, "cannot reach %s: %s", mci_addr_format(addr, text), strerror(rc));
         mci_rt_tcp_close_now(fd);
         return MCOMM_SUCCESS;
     }
