@@ -54,7 +54,7 @@ static void print_row(const struct bench *b, const char *op, size_t nbytes, doub
     if (b->rank != 0)
         return;
     if (b->is_csv)
-        printf("mooncake_comm,%s,%d,%zu,%.3f,%.3f\n", op, b->size, nbytes, usec, gbps);
+        printf("proj,%s,%d,%zu,%.3f,%.3f\n", op, b->size, nbytes, usec, gbps);
     else
         printf("  %-14s %10zu B %12.3f us %9.3f GB/s\n", op, nbytes, usec, gbps);
     fflush(stdout);
