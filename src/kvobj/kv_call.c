@@ -61,6 +61,8 @@ void mci_kv_frame_wait(struct mci_kv *kv, struct kv_call *call)
 
     mci_engine_lock();
     mci_rma_wait_begin(&w, call->peer, kv->core_comm->timeout_ms);
+    if (call->is_late)
+        err = MCOMM_ERR_TIMEOUT;
     while (!*is_done && err == MCOMM_SUCCESS)
         err = mci_rma_wait_step(&w);
     if (!*is_done)

@@ -32,7 +32,8 @@ static int written_at(const struct kv_change *c)
 }
 
 static void changes_flush(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                          enum kv_area area, int (*rank_of)(const struct kv_change *c))
+                          enum kv_area area, int (*rank_of)(const struct kv_change *c),
+                          struct kv_late *late)
 {
     int flushed = -1;
     mcomm_err_t err = MCOMM_SUCCESS;
@@ -44,7 +45,8 @@ static void changes_flush(struct mci_kv *kv, struct kv_change *changes, size_t c
             continue;
         if (rank != flushed) {
             flushed = rank;
-            err = kv->remote->flush(kv, rank, area);
+            err = kv_late_has(late, rank) ? MCOMM_ERR_TIMEOUT : kv->remote->flush(kv, rank, area);
+            kv_late_note(late, rank, err);
             if (err == MCOMM_ERR_PROC_FAILED)
                 mci_kv_rank_died(kv, rank);
             for (size_t j = i + 1; j < count && err != MCOMM_SUCCESS; j++)
@@ -89,11 +91,14 @@ static void far_end(struct kv_change *c)
     c->is_published = c->publish.err == MCOMM_SUCCESS;
     if (c->is_published && c->publish.record != NULL)
         c->wr->is_counted = true;
+    if (c->publish.err == MCOMM_ERR_TIMEOUT && c->wr != NULL)
+        c->wr->is_counted = false; /* it may still become the value: it stays counted */
     change_end(c, c->publish.err);
 }
 
 /* ---- records that are held here, to lenders that are not the home ---- */
-static void helds_send(struct mci_kv *kv, struct kv_change *changes, size_t count)
+static void helds_send(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                       struct kv_late *late)
 {
     struct kv_publish *asks[KV_FAR_GROUP];
     struct kv_change *owners[KV_FAR_GROUP];
@@ -110,7 +115,7 @@ static void helds_send(struct mci_kv *kv, struct kv_change *changes, size_t coun
         owners[num_asks] = c;
         asks[num_asks++] = &c->publish;
     }
-    mci_kv_far_publish(kv, KV_CALL_WRITE, asks, num_asks);
+    mci_kv_far_publish(kv, KV_CALL_WRITE, asks, num_asks, late);
     for (size_t i = 0; i < num_asks; i++) {
         if (asks[i]->err != MCOMM_SUCCESS) {
             change_end(owners[i], asks[i]->err);
@@ -132,7 +137,8 @@ static void far_look(struct kv_change *c)
     far_end(c);
 }
 
-static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t count)
+static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                         struct kv_late *late)
 {
     struct kv_publish *asks[KV_FAR_GROUP];
     size_t num_asks = 0;
@@ -143,7 +149,7 @@ static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t co
         far_ask(&changes[i], 0);
         asks[num_asks++] = &changes[i].publish;
     }
-    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks);
+    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks, late);
     for (size_t i = 0; i < count; i++) {
         if (changes[i].step != KV_CHANGE_NEW)
             continue;
@@ -174,7 +180,8 @@ static void old_read(struct mci_kv *kv, struct kv_change *c)
 }
 
 /* The headers of those that are far. What is none, or has extents, is looked at one-sided. */
-static void headers_read(struct mci_kv *kv, struct kv_change *changes, size_t count)
+static void headers_read(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                         struct kv_late *late)
 {
     struct kv_fetch fetches[KV_FAR_GROUP];
     struct kv_change *owners[KV_FAR_GROUP];
@@ -190,7 +197,7 @@ static void headers_read(struct mci_kv *kv, struct kv_change *changes, size_t co
             .key = c->key, .want = KV_WANT_REC, .is_placed = true, .spot = c->spot};
     }
     if (n > 0)
-        mci_kv_far_fetch(kv, fetches, n);
+        mci_kv_far_fetch(kv, fetches, n, late);
     for (size_t i = 0; i < n; i++) {
         struct kv_change *c = owners[i];
         mcomm_err_t err = fetches[i].err;
@@ -219,12 +226,13 @@ static void origin_check(struct kv_change *c)
     c->origin = c->old.rec.origin;
 }
 
-static void olds_see(struct mci_kv *kv, struct kv_change *changes, size_t count)
+static void olds_see(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                     struct kv_late *late)
 {
     for (size_t i = 0; i < count; i++)
         if (changes[i].step == KV_CHANGE_OLD)
             old_read(kv, &changes[i]);
-    headers_read(kv, changes, count);
+    headers_read(kv, changes, count, late);
     for (size_t i = 0; i < count; i++)
         if (changes[i].step == KV_CHANGE_OLD)
             origin_check(&changes[i]);
@@ -243,7 +251,8 @@ static void old_count(struct mci_kv *kv, struct kv_change *c)
         c->is_counting = true;
 }
 
-static void olds_count(struct mci_kv *kv, struct kv_change *changes, size_t count)
+static void olds_count(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                       struct kv_late *late)
 {
     struct kv_publish *asks[KV_FAR_GROUP];
     size_t num_asks = 0;
@@ -260,7 +269,7 @@ static void olds_count(struct mci_kv *kv, struct kv_change *changes, size_t coun
                                          .hint = c->old.rec.nbytes};
         asks[num_asks++] = &c->publish;
     }
-    mci_kv_far_publish(kv, KV_CALL_COUNT, asks, num_asks);
+    mci_kv_far_publish(kv, KV_CALL_COUNT, asks, num_asks, late);
 }
 
 static void local_swap(struct mci_kv *kv, struct kv_change *c, struct kv_waiter *w)
@@ -280,7 +289,7 @@ static void local_swap(struct mci_kv *kv, struct kv_change *c, struct kv_waiter 
 }
 
 static void changes_swap(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                         struct kv_waiter *w)
+                         struct kv_late *late, struct kv_waiter *w)
 {
     struct kv_publish *asks[KV_FAR_GROUP];
     size_t num_asks = 0;
@@ -297,7 +306,7 @@ static void changes_swap(struct mci_kv *kv, struct kv_change *changes, size_t co
         far_ask(c, c->spot.loc);
         asks[num_asks++] = &c->publish;
     }
-    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks);
+    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks, late);
     for (size_t i = 0; i < count; i++) {
         struct kv_change *c = &changes[i];
 
@@ -310,17 +319,20 @@ static void changes_swap(struct mci_kv *kv, struct kv_change *changes, size_t co
 }
 
 /* A home that would have had to wait: its lock is taken, or an entry made free, from here. */
-static void change_insert(struct mci_kv *kv, struct kv_change *c, struct kv_waiter *w)
+static void change_insert(struct mci_kv *kv, struct kv_change *c, struct kv_late *late,
+                          struct kv_waiter *w)
 {
     mcomm_err_t err;
 
     c->step = KV_CHANGE_INSERT;
     c->is_home_near = true; /* as far as the record is concerned: nobody takes it along */
-    helds_send(kv, c, 1);
-    changes_flush(kv, c, 1, KV_DATA, written_at);
+    helds_send(kv, c, 1, late);
+    changes_flush(kv, c, 1, KV_DATA, written_at, late);
     if (c->step == KV_CHANGE_DONE)
         return;
-    err = mci_kv_dir_insert(kv, c->key.hash, c->loc, c->hint, w);
+    err = kv_late_has(late, c->home) ? MCOMM_ERR_TIMEOUT
+                                     : mci_kv_dir_insert(kv, c->key.hash, c->loc, c->hint, w);
+    kv_late_note(late, c->home, err);
     c->is_published = err == MCOMM_SUCCESS;
     change_end(c, err == MCOMM_ERR_EXISTS ? MCOMM_ERR_TRY_AGAIN : err);
 }
@@ -346,22 +358,22 @@ static void change_begin(struct mci_kv *kv, struct kv_change *c)
 }
 
 void mci_kv_changes_apply(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                          struct kv_waiter *w)
+                          struct kv_late *late, struct kv_waiter *w)
 {
     for (size_t i = 0; i < count; i++)
         change_begin(kv, &changes[i]);
-    helds_send(kv, changes, count);
-    changes_flush(kv, changes, count, KV_DATA, written_at);
-    changes_flush(kv, changes, count, KV_META, written_at);
-    changes_look(kv, changes, count);
-    olds_see(kv, changes, count);
-    changes_swap(kv, changes, count, w);
-    olds_count(kv, changes, count);
+    helds_send(kv, changes, count, late);
+    changes_flush(kv, changes, count, KV_DATA, written_at, late);
+    changes_flush(kv, changes, count, KV_META, written_at, late);
+    changes_look(kv, changes, count, late);
+    olds_see(kv, changes, count, late);
+    changes_swap(kv, changes, count, late, w);
+    olds_count(kv, changes, count, late);
     for (size_t i = 0; i < count; i++) {
         mci_kv_object_free(&changes[i].old);
         if (changes[i].is_published && changes[i].is_lost && changes[i].loc == 0)
             changes[i].err = MCOMM_ERR_NOT_FOUND; /* an entry without an object */
         if (changes[i].err == MCOMM_ERR_UNSUPPORTED)
-            change_insert(kv, &changes[i], w);
+            change_insert(kv, &changes[i], late, w);
     }
 }

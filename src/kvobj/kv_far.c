@@ -159,7 +159,7 @@ static bool fetch_step(struct mci_kv *kv, struct kv_talk *talk, struct kv_fetch 
 }
 
 /* ---- large values ---- */
-static mcomm_err_t large_begin(struct mci_kv *kv, struct kv_fetch *f)
+static mcomm_err_t large_begin(struct mci_kv *kv, struct kv_fetch *f, const struct kv_late *late)
 {
     struct kv_object *obj = &f->obj;
     const struct kv_part *part;
@@ -170,6 +170,8 @@ static mcomm_err_t large_begin(struct mci_kv *kv, struct kv_fetch *f)
     f->nbytes = obj->rec.value_nbytes;
     if (obj->rank >= kv->size || kv_is_dead(kv, obj->rank))
         return MCOMM_ERR_NOT_FOUND;
+    if (kv_late_has(late, obj->rank))
+        return MCOMM_ERR_TIMEOUT;
     part = &kv->parts[obj->rank];
     obj->slab = kv_slab_of(part, obj->at);
     if (obj->at >= part->data_nbytes || obj->rec.kind == KV_EXTENT ||
@@ -196,7 +198,7 @@ static bool is_by_get(const struct mci_kv *kv, const struct kv_fetch *f)
 
 /* One flush a rank; its error is that of all that was read there. */
 static void larges_flush(struct mci_kv *kv, struct kv_fetch *fetches, size_t count,
-                         enum kv_area area)
+                         enum kv_area area, struct kv_late *late)
 {
     int flushed = -1;
     mcomm_err_t err = MCOMM_SUCCESS;
@@ -209,6 +211,7 @@ static void larges_flush(struct mci_kv *kv, struct kv_fetch *fetches, size_t cou
         if (f->obj.rank != flushed) {
             flushed = f->obj.rank;
             err = kv->remote->flush(kv, flushed, area);
+            kv_late_note(late, flushed, err);
             if (err == MCOMM_ERR_PROC_FAILED)
                 mci_kv_rank_died(kv, flushed);
             for (size_t j = i + 1; j < count && err != MCOMM_SUCCESS; j++)
@@ -220,7 +223,8 @@ static void larges_flush(struct mci_kv *kv, struct kv_fetch *fetches, size_t cou
 }
 
 /* All at once, then the words of their slabs, all at once. */
-static void larges_read(struct mci_kv *kv, struct kv_fetch *fetches, size_t count)
+static void larges_read(struct mci_kv *kv, struct kv_fetch *fetches, size_t count,
+                        struct kv_late *late)
 {
     bool has_any = false;
 
@@ -228,18 +232,18 @@ static void larges_read(struct mci_kv *kv, struct kv_fetch *fetches, size_t coun
         if (fetches[i].state != KV_FETCH_REC)
             continue;
         has_any = true;
-        fetches[i].err = large_begin(kv, &fetches[i]);
+        fetches[i].err = large_begin(kv, &fetches[i], late);
     }
     if (!has_any)
         return;
-    larges_flush(kv, fetches, count, KV_DATA);
+    larges_flush(kv, fetches, count, KV_DATA, late);
     for (size_t i = 0; i < count; i++)
         if (is_by_get(kv, &fetches[i]))
             fetches[i].err =
                 kv->remote->get(kv, fetches[i].obj.rank, KV_META,
                                 kv_word_at(&kv->parts[fetches[i].obj.rank], fetches[i].obj.slab),
                                 &fetches[i].word, 8);
-    larges_flush(kv, fetches, count, KV_META);
+    larges_flush(kv, fetches, count, KV_META, late);
     for (size_t i = 0; i < count; i++) {
         struct kv_fetch *f = &fetches[i];
 
@@ -277,13 +281,14 @@ static void fetch_finish(struct mci_kv *kv, struct kv_fetch *f)
     }
 }
 
-void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count)
+void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count,
+                      struct kv_late *late)
 {
     struct fetching all = {fetches, count};
     struct kv_talk talk;
     bool has_asked = true;
 
-    mci_kv_talk_begin(&talk, kv, KV_CALL_GET);
+    mci_kv_talk_begin(&talk, kv, KV_CALL_GET, late);
     talk.take = fetch_take;
     talk.lost = fetch_lost;
     talk.arg = &all;
@@ -299,7 +304,7 @@ void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count)
                 has_asked |= fetch_step(kv, &talk, &fetches[i], i);
         mci_kv_talk_end(&talk);
     }
-    larges_read(kv, fetches, count);
+    larges_read(kv, fetches, count, late);
     for (size_t i = 0; i < count; i++)
         fetch_finish(kv, &fetches[i]);
 }
@@ -344,14 +349,14 @@ static void publish_lost(void *arg, int rank, mcomm_err_t err)
 }
 
 void mci_kv_far_publish(struct mci_kv *kv, enum kv_call_op op, struct kv_publish **list,
-                        size_t count)
+                        size_t count, struct kv_late *late)
 {
     struct publishing all = {list, count};
     struct kv_talk talk;
 
     if (count == 0)
         return;
-    mci_kv_talk_begin(&talk, kv, op);
+    mci_kv_talk_begin(&talk, kv, op, late);
     talk.take = publish_take;
     talk.lost = publish_lost;
     talk.arg = &all;

@@ -71,6 +71,25 @@ typedef void (*kv_emit_fn_t)(void *arg, const void *bytes, size_t nbytes);
 bool mci_kv_serve(struct mci_kv *kv, enum kv_call_op op, const void *bytes, size_t nbytes,
                   kv_emit_fn_t emit, void *arg);
 
+/* ---- ranks that did not answer in time ---- */
+/*
+ * Of one batch: whoever did not answer once within the communicator's limit is not waited for
+ * again. NULL: of a single key, nothing is kept.
+ */
+struct kv_late {
+    uint64_t ranks[KV_RANK_MAX / 64];
+    bool is_any; /* or an operation on a single key, whoever that waited for */
+};
+static inline bool kv_late_has(const struct kv_late *late, int rank)
+{
+    return late != NULL && (late->ranks[rank / 64] >> (rank % 64) & 1) != 0;
+}
+static inline void kv_late_note(struct kv_late *late, int rank, mcomm_err_t err)
+{
+    if (late != NULL && err == MCOMM_ERR_TIMEOUT)
+        late->ranks[rank / 64] |= UINT64_C(1) << (rank % 64);
+}
+
 /* ---- kv_call.c: calls under way ---- */
 struct kv_writing;
 struct kv_call {
@@ -80,6 +99,7 @@ struct kv_call {
     /* An answer or a piece of it; true: it was the end. lock: engine */
     bool (*take)(void *arg, const struct kv_answer *answer, const char *bytes);
     void *arg;
+    bool is_late;    /* the rank has been waited for in vain: what is not here now, is not */
     mcomm_err_t err; /* of the call as a whole */
     bool is_done;
     /* kv_call.c's own */
@@ -104,13 +124,15 @@ struct kv_talk {
     bool (*take)(void *arg, const struct kv_answer *answer, const char *bytes);
     void (*lost)(void *arg, int rank, mcomm_err_t err); /* a call to rank ended so */
     void *arg;
+    struct kv_late *late;
     unsigned first, count;                 /* of calls in flight */
     size_t nbytes, num_asks, reply_nbytes; /* of the call being filled */
     int rank;
     struct kv_call calls[KV_CALLS];
     uint64_t bytes[KV_CALL_MAX / 8];
 };
-void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op);
+void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op,
+                       struct kv_late *late);
 /* reply_nbytes: that may come back */
 void mci_kv_talk_ask(struct kv_talk *talk, int rank, const struct kv_ask *ask,
                      const struct kv_key *key, const struct kv_writing *record,
@@ -154,7 +176,8 @@ struct kv_fetch { /* one key that is being read */
     uint64_t word; /* of the slab, after a large value */
 };
 /* All of them, some calls at a time. TRY_AGAIN: look again. */
-void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count);
+void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count,
+                      struct kv_late *late);
 
 struct kv_publish { /* one key whose entry is to be changed by its home */
     struct kv_key key;
@@ -174,7 +197,7 @@ struct kv_publish { /* one key whose entry is to be changed by its home */
 };
 /* op: PUBLISH, or WRITE: the record only */
 void mci_kv_far_publish(struct mci_kv *kv, enum kv_call_op op, struct kv_publish **list,
-                        size_t count);
+                        size_t count, struct kv_late *late);
 
 /* ---- kv_put.c: records being written ---- */
 struct kv_put_how {
@@ -237,7 +260,7 @@ struct kv_change { /* of what a key stands for */
 };
 /* At most KV_FAR_GROUP, of different keys. */
 void mci_kv_changes_apply(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                          struct kv_waiter *w);
+                          struct kv_late *late, struct kv_waiter *w);
 
 /* ---- kv_group.c: batches; as mci_kv_each() ---- */
 bool mci_kv_has_far(const struct mci_kv *kv);

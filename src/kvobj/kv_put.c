@@ -351,7 +351,7 @@ static mcomm_err_t far_change(struct mci_kv *kv, const struct kv_key *key, struc
 {
     struct kv_change c = {.key = *key, .mode = mode, .wr = wr, .origin = race->origin};
 
-    mci_kv_changes_apply(kv, &c, 1, w);
+    mci_kv_changes_apply(kv, &c, 1, NULL, w);
     race->origin = c.origin;
     if (wr != NULL && c.is_published)
         wr->state = KV_WRITING_PUBLISHED;
@@ -369,7 +369,7 @@ static mcomm_err_t mode_check(struct mci_kv *kv, const struct kv_key *key,
     if (spot != NULL)
         f.err = mci_kv_lookup_at(kv, key, spot, &f.obj);
     else
-        mci_kv_far_fetch(kv, &f, 1);
+        mci_kv_far_fetch(kv, &f, 1, NULL);
     return f.err == MCOMM_SUCCESS ? mci_kv_put_exists(key, mode) : f.err;
 }
 

@@ -10,10 +10,12 @@
 
 #include <string.h>
 
-void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op)
+void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op,
+                       struct kv_late *late)
 {
     talk->kv = kv;
     talk->op = op;
+    talk->late = late;
     talk->first = talk->count = 0;
     talk->nbytes = talk->num_asks = talk->reply_nbytes = 0;
     talk->rank = -1;
@@ -23,7 +25,9 @@ static void oldest_wait(struct kv_talk *talk)
 {
     struct kv_call *call = &talk->calls[talk->first];
 
+    call->is_late = kv_late_has(talk->late, call->rank);
     mci_kv_call_wait(talk->kv, call);
+    kv_late_note(talk->late, call->rank, call->err);
     talk->first = (talk->first + 1) % KV_CALLS;
     talk->count--;
     if (call->err != MCOMM_SUCCESS)
@@ -38,6 +42,11 @@ static void call_send(struct kv_talk *talk)
         return;
     if (talk->count == KV_CALLS)
         oldest_wait(talk);
+    if (kv_late_has(talk->late, talk->rank)) {
+        talk->nbytes = talk->num_asks = talk->reply_nbytes = 0;
+        talk->lost(talk->arg, talk->rank, MCOMM_ERR_TIMEOUT);
+        return;
+    }
     call = &talk->calls[(talk->first + talk->count++) % KV_CALLS];
     call->rank = talk->rank;
     call->op = talk->op;

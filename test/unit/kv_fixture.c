@@ -18,6 +18,15 @@ static char *place(int rank, enum kv_area area, uint64_t at)
     return current->memory[rank][area] + at;
 }
 
+/* Waits in vain if the rank is stopped. */
+static mcomm_err_t stopped_wait(int rank)
+{
+    if ((current->stopped >> rank & 1) == 0)
+        return MCOMM_SUCCESS;
+    current->waits++;
+    return MCOMM_ERR_TIMEOUT;
+}
+
 static mcomm_err_t fake_get(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at, void *buf,
                             size_t nbytes)
 {
@@ -42,7 +51,7 @@ static mcomm_err_t fake_put(struct mci_kv *kv, int rank, enum kv_area area, uint
 static mcomm_err_t fake_flush(struct mci_kv *kv, int rank, enum kv_area area)
 {
     (void)area;
-    return kv_is_dead(kv, rank) ? MCOMM_ERR_PROC_FAILED : MCOMM_SUCCESS;
+    return kv_is_dead(kv, rank) ? MCOMM_ERR_PROC_FAILED : stopped_wait(rank);
 }
 
 static mcomm_err_t fake_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect,
@@ -50,6 +59,8 @@ static mcomm_err_t fake_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t e
 {
     if (kv_is_dead(kv, rank))
         return MCOMM_ERR_PROC_FAILED;
+    if (stopped_wait(rank) != MCOMM_SUCCESS)
+        return MCOMM_ERR_TIMEOUT;
     *seen_p = expect;
     atomic_compare_exchange_strong((_Atomic uint64_t *)(void *)place(rank, KV_META, at), seen_p,
                                    want);
@@ -89,19 +100,36 @@ static void fake_take(void *arg, const void *bytes, size_t nbytes)
         abort();
 }
 
+static void fake_drop(void *arg, const void *bytes, size_t nbytes)
+{
+    (void)arg;
+    (void)bytes;
+    (void)nbytes;
+}
+
 static void fake_call_start(struct mci_kv *kv, struct kv_call *call, const void *bytes,
                             size_t nbytes)
 {
-    if (kv_is_dead(kv, call->rank))
+    struct mci_kv *there = current->kv[call->rank];
+
+    if (kv_is_dead(kv, call->rank)) {
         call->err = MCOMM_ERR_PROC_FAILED;
-    else if (!mci_kv_serve(current->kv[call->rank], call->op, bytes, nbytes, fake_take, call) ||
-             call->left != 0)
+    } else if (current->stopped >> call->rank & 1) {
+        call->err = MCOMM_ERR_TIMEOUT;
+    } else if (current->is_late) {
+        if (!mci_kv_serve(there, call->op, bytes, nbytes, fake_drop, NULL))
+            abort();
+        call->err = MCOMM_ERR_TIMEOUT;
+    } else if (!mci_kv_serve(there, call->op, bytes, nbytes, fake_take, call) || call->left != 0) {
         abort();
+    }
 }
 
 static void fake_call_wait(struct mci_kv *kv, struct kv_call *call)
 {
     (void)kv;
+    if (call->err == MCOMM_ERR_TIMEOUT && !call->is_late)
+        current->waits++;
     call->is_done = true;
 }
 

@@ -18,6 +18,9 @@ struct kv_fixture {
     struct mci_kv *kv[FIXTURE_RANKS];
     char *memory[FIXTURE_RANKS][2];
     struct kv_facts facts[FIXTURE_RANKS];
+    uint32_t stopped; /* bit of a rank: it answers nothing, and what it is asked for times out */
+    bool is_late;     /* what is asked happens, but the answers come too late */
+    unsigned waits;   /* in vain, each up to the communicator's limit */
 };
 
 /* capacity of each rank; ranks are dealt to `nodes` nodes in turn. */

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "kv_fixture.h"
+#include "kvobj/kv_far.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -315,6 +316,81 @@ static void a_view_is_released_once_and_to_its_own_store(void **state)
     kv_fixture_free(&f);
 }
 
+/* ---- ranks that do not answer ---- */
+#define MANY 600u
+
+static void items_make(mcomm_kv_item_t *items, char (*keys)[32])
+{
+    for (unsigned i = 0; i < MANY; i++) {
+        struct kv_key key = kv_fixture_key(keys[i], i);
+
+        items[i] = (mcomm_kv_item_t){key.ptr, key.nbytes, bytes + 64 * i, 64, MCOMM_SUCCESS};
+    }
+}
+
+/* Every entry has its end: that of its home. */
+static void items_are(const struct mci_kv *kv, const mcomm_kv_item_t *items, int stopped)
+{
+    for (unsigned i = 0; i < MANY; i++) {
+        int home = kv_home(kv, kv_key_make(items[i].key, items[i].key_nbytes).hash);
+
+        assert_int_equal(items[i].error, home == stopped ? MCOMM_ERR_TIMEOUT : MCOMM_SUCCESS);
+    }
+}
+
+static void a_batch_waits_once_for_a_rank_that_is_stopped(void **state)
+{
+    static const size_t capacity[] = {4u << 20, 4u << 20, 4u << 20};
+    static const struct kv_put_how how = {.mode = MCOMM_KV_REPLACE, .preferred = 0};
+    static mcomm_kv_item_t items[MANY];
+    static char keys[MANY][32];
+    struct kv_fixture f;
+
+    (void)state;
+    kv_fixture_make(&f, 3, 3, capacity, 10000);
+    items_make(items, keys);
+    assert_int_equal(mci_kv_group_put(f.kv[0], items, MANY, &how), MCOMM_SUCCESS);
+    f.stopped = 1u << 2;
+    assert_int_equal(mci_kv_group_get(f.kv[0], items, MANY, KV_WANT_INTO), MCOMM_ERR_TIMEOUT);
+    items_are(f.kv[0], items, 2);
+    assert_int_equal(f.waits, 1);
+    assert_int_equal(mci_kv_group_put(f.kv[0], items, MANY, &how), MCOMM_ERR_TIMEOUT);
+    items_are(f.kv[0], items, 2);
+    assert_int_equal(f.waits, 2);
+    assert_int_equal(mci_kv_group_remove(f.kv[0], items, MANY), MCOMM_ERR_TIMEOUT);
+    items_are(f.kv[0], items, 2);
+    assert_int_equal(f.waits, 3);
+    f.stopped = 0;
+    kv_fixture_free(&f);
+}
+
+/* The home applies a put after the writer has given up: what is there must be counted. */
+static void a_late_publish_is_counted(void **state)
+{
+    static const size_t capacity[] = {4u << 20, 4u << 20};
+    struct kv_fixture f;
+    unsigned number = 0;
+    char buf[32];
+    size_t nbytes;
+
+    (void)state;
+    kv_fixture_make(&f, 2, 2, capacity, 1000);
+    while (!kv_is_home_far(f.kv[0], kv_fixture_key(buf, number).hash))
+        number++;
+    for (unsigned size = 100; size <= 60000; size *= 600) { /* the larger one lies here already */
+        f.is_late = true;
+        assert_int_equal(put(f.kv[0], number, size, size, MCOMM_KV_REPLACE), MCOMM_ERR_TIMEOUT);
+        f.is_late = false;
+        assert_int_equal(get(f.kv[0], number, &nbytes), MCOMM_SUCCESS);
+        assert_int_equal(nbytes, size);
+        stats_are(f.kv[0], 1, size);
+        assert_int_equal(mci_kv_remove(f.kv[0], (struct kv_key[]){kv_fixture_key(buf, number)}),
+                         MCOMM_SUCCESS);
+        stats_are(f.kv[0], 0, 0);
+    }
+    kv_fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +400,8 @@ int main(void)
         cmocka_unit_test(an_operation_that_fails_half_way_harms_nothing),
         cmocka_unit_test(a_value_of_too_many_pieces_is_refused_at_once),
         cmocka_unit_test(a_view_is_released_once_and_to_its_own_store),
+        cmocka_unit_test(a_batch_waits_once_for_a_rank_that_is_stopped),
+        cmocka_unit_test(a_late_publish_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
