@@ -228,7 +228,7 @@ static void test_agreed(const char *kind)
         [FAULT_DYNAMIC_INFO] = "info",   [FAULT_DYNAMIC_WIN_P] = "win_p",
     };
     mcomm_win_t made = MCOMM_WIN_NULL;
-    char rank_text[16];
+    char rank_text[32];
     void *base = NULL;
     int fds = 0;
 
