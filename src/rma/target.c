@@ -144,6 +144,52 @@ struct deferred {
     max_align_t payload[];
 };
 
+#define DEFER_RESERVE 2
+
+static struct deferred *defer_reserve[DEFER_RESERVE]; /* untouched pages cost nothing */
+static bool is_defer_taken[DEFER_RESERVE];
+
+static void defer_start(void)
+{
+    for (int i = 0; i < DEFER_RESERVE; i++) {
+        defer_reserve[i] = mci_mem_alloc(sizeof(struct deferred) + MCI_FRAME_MAX);
+        is_defer_taken[i] = defer_reserve[i] == NULL;
+    }
+}
+
+static void defer_stop(void)
+{
+    for (int i = 0; i < DEFER_RESERVE; i++) {
+        mci_mem_free(defer_reserve[i]);
+        defer_reserve[i] = NULL;
+        is_defer_taken[i] = true;
+    }
+}
+
+static struct deferred *deferred_new(size_t nbytes)
+{
+    struct deferred *d = mci_mem_alloc(sizeof(*d) + nbytes);
+
+    for (int i = 0; d == NULL && i < DEFER_RESERVE && nbytes <= MCI_FRAME_MAX; i++) {
+        if (is_defer_taken[i])
+            continue;
+        is_defer_taken[i] = true;
+        d = defer_reserve[i];
+    }
+    return d;
+}
+
+static void deferred_free(struct deferred *d)
+{
+    for (int i = 0; i < DEFER_RESERVE; i++) {
+        if (d == defer_reserve[i]) {
+            is_defer_taken[i] = false;
+            return;
+        }
+    }
+    mci_mem_free(d);
+}
+
 static void deferred_done(void *arg, mcomm_err_t err)
 {
     struct deferred *d = arg;
@@ -151,14 +197,17 @@ static void deferred_done(void *arg, mcomm_err_t err)
 
     if (err == MCOMM_SUCCESS)
         d->fn(d->peer, &d->frame, d->payload, &none);
-    mci_mem_free(d);
+    deferred_free(d);
 }
 
-/* Without memory the payload is discarded and the peer, who would wait for ever, is given up. */
+/*
+ * Without memory, and with the reserve used up, the payload is discarded and the peer, who would
+ * wait for ever, is given up.
+ */
 void mci_rma_defer(struct mci_peer *peer, const struct mci_frame *frame, struct mci_sink *sink,
                    mci_am_fn_t fn)
 {
-    struct deferred *d = mci_mem_alloc(sizeof(*d) + frame->nbytes);
+    struct deferred *d = deferred_new(frame->nbytes);
 
     if (d == NULL) {
         mci_peer_fail(peer, "no memory for a frame that it sends");
@@ -417,6 +466,7 @@ static void peer_failed(struct mci_peer *peer)
 
 void mci_rma_target_start(void)
 {
+    defer_start();
     mci_rail_set_am(MCI_AM_RMA_PUT, on_put);
     mci_rail_set_am(MCI_AM_RMA_GET, on_get);
     mci_rail_set_am(MCI_AM_RMA_ACC, on_acc);
@@ -427,6 +477,7 @@ void mci_rma_target_start(void)
 
 void mci_rma_target_stop(void)
 {
+    defer_stop();
     mci_mem_free(spare);
     spare = NULL;
 }

@@ -3,7 +3,7 @@
 /*
  * Memory runs out for a moment while messages arrive that nobody has asked for: the n-th allocation
  * of the receiver fails, for n = 1, 2, ... until none failed. No message is lost or changed, and
- * the sender is not given up. malloc() and calloc() are this program's.
+ * the sender is not given up. Puts, too. malloc() and calloc() are this program's.
  */
 #include "pt2pt_check.h"
 
@@ -37,10 +37,12 @@ __attribute__((visibility("default"))) void *calloc(size_t count, size_t nbytes)
 }
 
 static const size_t sizes[] = {0, 8, 100, 3000, 9000, 40000}; /* all are sent eagerly */
-static unsigned char buf[40000];
+static unsigned char buf[60000];
+static mcomm_win_t win;
 
 static void sender(mcomm_comm_t comm, int round)
 {
+    mcomm_err_t err;
     int token;
 
     OK(mcomm_recv(&token, sizeof(token), 1, LAST_TAG, comm, MCOMM_STATUS_IGNORE)); /* armed */
@@ -49,6 +51,12 @@ static void sender(mcomm_comm_t comm, int round)
 
         pattern_fill(buf, nbytes, (uint32_t)(round * MESSAGES + i));
         OK(mcomm_send(buf, nbytes, 1, i, comm));
+    }
+    for (int i = 0; i < 4; i++) {
+        err = mcomm_put(buf, sizeof(buf), 1, 0, win);
+        if (err == MCOMM_SUCCESS)
+            err = mcomm_flush(1, win);
+        CHECK(err == MCOMM_SUCCESS || err == MCOMM_ERR_NO_MEM);
     }
     OK(mcomm_send(&round, sizeof(round), 1, LAST_TAG, comm));
 }
@@ -79,10 +87,16 @@ static int receiver(mcomm_comm_t comm, int round)
 
 int main(void)
 {
+    mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
     int32_t goes_on = 1;
+    void *base;
 
     mp_init();
     CHECK(mp_size == 2);
+    attr.nbytes = sizeof(buf);
+    OK(mcomm_win_allocate(&attr, MCOMM_COMM_WORLD, &base, &win));
+    OK(mcomm_put(buf, 8, (mp_rank + 1) % 2, 0, win));
+    OK(mcomm_win_fence(win));
     OK(mcomm_barrier(MCOMM_COMM_WORLD));
     for (int round = 1; goes_on; round++) {
         goes_on = 0;
@@ -93,6 +107,7 @@ int main(void)
         OK(mcomm_bcast(&goes_on, 1, MCOMM_INT32, 1, MCOMM_COMM_WORLD));
         CHECK(goes_on || round > 4);
     }
+    OK(mcomm_win_free(&win));
     OK(mcomm_finalize());
     return 0;
 }
