@@ -10,14 +10,6 @@
 
 #include "base/info.h"
 
-static mcomm_err_t check_comm_and_out(mcomm_comm_t handle, const char *name, const void *out,
-                                      struct mci_comm **comm_p)
-{
-    mcomm_err_t err = mci_comm_lookup("comm", handle, comm_p);
-
-    return err != MCOMM_SUCCESS ? err : mci_check_pointer(name, out);
-}
-
 mcomm_comm_t mcomm_comm_world(void)
 {
     if (atomic_load_explicit(&mci_core_phase, memory_order_acquire) != MCI_CORE_UP)
@@ -32,38 +24,61 @@ mcomm_comm_t mcomm_comm_self(void)
     return mci_core.self->handle;
 }
 
+/* On success the engine lock is held, so that no other thread frees the communicator meanwhile. */
+static mcomm_err_t comm_enter(mcomm_comm_t handle, const char *name, const void *out,
+                              struct mci_comm **comm_p)
+{
+    mcomm_err_t err = mci_check_init();
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_comm_lookup("comm", handle, comm_p);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer(name, out);
+    if (err != MCOMM_SUCCESS)
+        mci_engine_unlock();
+    return err;
+}
+
 mcomm_err_t mcomm_comm_rank(mcomm_comm_t handle, int *rank_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = check_comm_and_out(handle, "rank_p", rank_p, &comm);
+    mcomm_err_t err = comm_enter(handle, "rank_p", rank_p, &comm);
 
-    if (err == MCOMM_SUCCESS)
-        *rank_p = comm->rank;
-    return err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    *rank_p = comm->rank;
+    mci_engine_unlock();
+    return MCOMM_SUCCESS;
 }
 
 mcomm_err_t mcomm_comm_size(mcomm_comm_t handle, int *size_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = check_comm_and_out(handle, "size_p", size_p, &comm);
+    mcomm_err_t err = comm_enter(handle, "size_p", size_p, &comm);
 
-    if (err == MCOMM_SUCCESS)
-        *size_p = comm->size;
-    return err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    *size_p = comm->size;
+    mci_engine_unlock();
+    return MCOMM_SUCCESS;
 }
 
 mcomm_err_t mcomm_comm_node_count(mcomm_comm_t handle, int *count_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = check_comm_and_out(handle, "count_p", count_p, &comm);
+    mcomm_err_t err = comm_enter(handle, "count_p", count_p, &comm);
 
-    if (err == MCOMM_SUCCESS)
-        *count_p = comm->node_count;
-    return err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    *count_p = comm->node_count;
+    mci_engine_unlock();
+    return MCOMM_SUCCESS;
 }
 
-mcomm_err_t mcomm_comm_compare(mcomm_comm_t handle_a, mcomm_comm_t handle_b,
-                               mcomm_compare_t *result_p)
+/* lock: engine */
+static mcomm_err_t compare(mcomm_comm_t handle_a, mcomm_comm_t handle_b, mcomm_compare_t *result_p)
 {
     struct mci_comm *a, *b;
     mcomm_compare_t result;
@@ -82,18 +97,15 @@ mcomm_err_t mcomm_comm_compare(mcomm_comm_t handle_a, mcomm_comm_t handle_b,
     return MCOMM_SUCCESS;
 }
 
-/* On success the engine lock is held, so that no other thread frees the communicator meanwhile. */
-static mcomm_err_t make_enter(mcomm_comm_t handle, mcomm_comm_t *newcomm_p,
-                              struct mci_comm **comm_p)
+mcomm_err_t mcomm_comm_compare(mcomm_comm_t a, mcomm_comm_t b, mcomm_compare_t *result_p)
 {
     mcomm_err_t err = mci_check_init();
 
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    err = check_comm_and_out(handle, "newcomm_p", newcomm_p, comm_p);
-    if (err != MCOMM_SUCCESS)
-        mci_engine_unlock();
+    err = compare(a, b, result_p);
+    mci_engine_unlock();
     return err;
 }
 
@@ -113,7 +125,7 @@ mcomm_err_t mcomm_comm_dup(mcomm_comm_t handle, mcomm_info_t info, mcomm_comm_t 
 {
     struct mci_comm *comm, *made = NULL;
     struct mci_info *hints;
-    mcomm_err_t err = make_enter(handle, newcomm_p, &comm);
+    mcomm_err_t err = comm_enter(handle, "newcomm_p", newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -126,7 +138,7 @@ mcomm_err_t mcomm_comm_dup(mcomm_comm_t handle, mcomm_info_t info, mcomm_comm_t 
 mcomm_err_t mcomm_comm_split(mcomm_comm_t handle, int colour, int key, mcomm_comm_t *newcomm_p)
 {
     struct mci_comm *comm, *made = NULL;
-    mcomm_err_t err = make_enter(handle, newcomm_p, &comm);
+    mcomm_err_t err = comm_enter(handle, "newcomm_p", newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -140,7 +152,7 @@ mcomm_err_t mcomm_comm_split(mcomm_comm_t handle, int colour, int key, mcomm_com
 mcomm_err_t mcomm_comm_split_node(mcomm_comm_t handle, int key, mcomm_comm_t *newcomm_p)
 {
     struct mci_comm *comm, *made = NULL;
-    mcomm_err_t err = make_enter(handle, newcomm_p, &comm);
+    mcomm_err_t err = comm_enter(handle, "newcomm_p", newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -167,7 +179,7 @@ mcomm_err_t mcomm_comm_create_group(mcomm_comm_t handle, mcomm_group_t group_han
 {
     struct mci_comm *comm, *made = NULL;
     struct mci_group *group;
-    mcomm_err_t err = make_enter(handle, newcomm_p, &comm);
+    mcomm_err_t err = comm_enter(handle, "newcomm_p", newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -222,18 +234,14 @@ mcomm_err_t mcomm_comm_free(mcomm_comm_t *comm_p)
 mcomm_err_t mcomm_comm_set_name(mcomm_comm_t handle, const char *name)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = mci_check_init();
+    mcomm_err_t err = comm_enter(handle, "name", name, &comm);
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("name", name);
     if (err != MCOMM_SUCCESS)
         return err;
     if (strnlen(name, sizeof(comm->name)) == sizeof(comm->name))
-        return mci_err_set(MCOMM_ERR_ARG, "name = \"%.20s...\" is longer than %zu characters", name,
-                           sizeof(comm->name) - 1);
-    mci_engine_lock();
-    err = mci_comm_lookup("comm", handle, &comm);
-    if (err == MCOMM_SUCCESS)
+        err = mci_err_set(MCOMM_ERR_ARG, "name = \"%.20s...\" is longer than %zu characters", name,
+                          sizeof(comm->name) - 1);
+    else
         strcpy(comm->name, name);
     mci_engine_unlock();
     return err;
@@ -242,11 +250,13 @@ mcomm_err_t mcomm_comm_set_name(mcomm_comm_t handle, const char *name)
 mcomm_err_t mcomm_comm_get_name(mcomm_comm_t handle, const char **name_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = check_comm_and_out(handle, "name_p", name_p, &comm);
+    mcomm_err_t err = comm_enter(handle, "name_p", name_p, &comm);
 
-    if (err == MCOMM_SUCCESS)
-        *name_p = comm->name;
-    return err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    *name_p = comm->name;
+    mci_engine_unlock();
+    return MCOMM_SUCCESS;
 }
 
 mcomm_err_t mcomm_comm_set_timeout(mcomm_comm_t handle, int timeout_ms)

@@ -58,40 +58,57 @@ mcomm_err_t mcomm_comm_group(mcomm_comm_t handle, mcomm_group_t *group_p)
     struct mci_comm *comm;
     mcomm_err_t err = mci_check_init();
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("group_p", group_p);
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
     err = mci_comm_lookup("comm", handle, &comm);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("group_p", group_p);
     if (err == MCOMM_SUCCESS)
         err = group_publish(mci_group_ref(comm->group), group_p);
     mci_engine_unlock();
     return err;
 }
 
+/* On success the engine lock is held, so that no other thread frees the group meanwhile. */
+static mcomm_err_t group_enter(mcomm_group_t handle, const char *name, const void *out,
+                               struct mci_group **group_p)
+{
+    mcomm_err_t err = mci_check_init();
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_group_lookup("group", handle, group_p);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer(name, out);
+    if (err != MCOMM_SUCCESS)
+        mci_engine_unlock();
+    return err;
+}
+
 mcomm_err_t mcomm_group_size(mcomm_group_t handle, int *size_p)
 {
     struct mci_group *group;
-    mcomm_err_t err = mci_group_lookup("group", handle, &group);
+    mcomm_err_t err = group_enter(handle, "size_p", size_p, &group);
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("size_p", size_p);
-    if (err == MCOMM_SUCCESS)
-        *size_p = group->size;
-    return err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    *size_p = group->size;
+    mci_engine_unlock();
+    return MCOMM_SUCCESS;
 }
 
 mcomm_err_t mcomm_group_rank(mcomm_group_t handle, int *rank_p)
 {
     struct mci_group *group;
-    mcomm_err_t err = mci_group_lookup("group", handle, &group);
+    mcomm_err_t err = group_enter(handle, "rank_p", rank_p, &group);
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("rank_p", rank_p);
-    if (err == MCOMM_SUCCESS)
-        *rank_p = group->rank;
-    return err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    *rank_p = group->rank;
+    mci_engine_unlock();
+    return MCOMM_SUCCESS;
 }
 
 /* What incl and excl have in common. */
@@ -100,16 +117,13 @@ static mcomm_err_t subset(mcomm_group_t handle, size_t count, const int *ranks,
                           mcomm_group_t *group_p)
 {
     struct mci_group *group;
-    mcomm_err_t err = mci_group_lookup("group", handle, &group);
+    mcomm_err_t err = group_enter(handle, "group_p", group_p, &group);
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("group_p", group_p);
-    if (err == MCOMM_SUCCESS)
-        err = check_ranks(group, count, ranks);
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
-    err = group_publish(make(group, count, ranks), group_p);
+    err = check_ranks(group, count, ranks);
+    if (err == MCOMM_SUCCESS)
+        err = group_publish(make(group, count, ranks), group_p);
     mci_engine_unlock();
     return err;
 }
@@ -136,12 +150,21 @@ static struct mci_group *group_difference(struct mci_group *a, struct mci_group 
     return mci_group_select(a, b, false);
 }
 
-static mcomm_err_t lookup_two(mcomm_group_t handle_a, mcomm_group_t handle_b,
-                              struct mci_group **a_p, struct mci_group **b_p)
+/* As group_enter(), for two. */
+static mcomm_err_t enter_two(mcomm_group_t handle_a, mcomm_group_t handle_b, struct mci_group **a_p,
+                             struct mci_group **b_p)
 {
-    mcomm_err_t err = mci_group_lookup("a", handle_a, a_p);
+    mcomm_err_t err = mci_check_init();
 
-    return err != MCOMM_SUCCESS ? err : mci_group_lookup("b", handle_b, b_p);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_group_lookup("a", handle_a, a_p);
+    if (err == MCOMM_SUCCESS)
+        err = mci_group_lookup("b", handle_b, b_p);
+    if (err != MCOMM_SUCCESS)
+        mci_engine_unlock();
+    return err;
 }
 
 static mcomm_err_t combine(mcomm_group_t handle_a, mcomm_group_t handle_b,
@@ -149,14 +172,13 @@ static mcomm_err_t combine(mcomm_group_t handle_a, mcomm_group_t handle_b,
                            mcomm_group_t *group_p)
 {
     struct mci_group *a, *b;
-    mcomm_err_t err = lookup_two(handle_a, handle_b, &a, &b);
+    mcomm_err_t err = enter_two(handle_a, handle_b, &a, &b);
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("group_p", group_p);
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
-    err = group_publish(make(a, b), group_p);
+    err = mci_check_pointer("group_p", group_p);
+    if (err == MCOMM_SUCCESS)
+        err = group_publish(make(a, b), group_p);
     mci_engine_unlock();
     return err;
 }
@@ -193,39 +215,48 @@ static mcomm_err_t check_translate(const struct mci_group *a, size_t count, cons
     return err;
 }
 
-mcomm_err_t mcomm_group_translate(mcomm_group_t handle_a, size_t count, const int *ranks_a,
-                                  mcomm_group_t handle_b, int *ranks_b_p)
+static void translate(const struct mci_group *a, size_t count, const int *ranks_a,
+                      const struct mci_group *b, int *ranks_b)
 {
-    struct mci_group *a, *b;
-    mcomm_err_t err = lookup_two(handle_a, handle_b, &a, &b);
-
-    if (err == MCOMM_SUCCESS)
-        err = check_translate(a, count, ranks_a, ranks_b_p);
-    if (err != MCOMM_SUCCESS)
-        return err;
     for (size_t i = 0; i < count; i++) {
         int index;
 
         if (ranks_a[i] == MCOMM_RANK_NULL) {
-            ranks_b_p[i] = MCOMM_RANK_NULL;
+            ranks_b[i] = MCOMM_RANK_NULL;
             continue;
         }
         index = mci_group_index(b, a->peers[ranks_a[i]]);
-        ranks_b_p[i] = index >= 0 ? index : MCOMM_RANK_UNDEFINED;
+        ranks_b[i] = index >= 0 ? index : MCOMM_RANK_UNDEFINED;
     }
-    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mcomm_group_translate(mcomm_group_t handle_a, size_t count, const int *ranks_a,
+                                  mcomm_group_t handle_b, int *ranks_b_p)
+{
+    struct mci_group *a, *b;
+    mcomm_err_t err = enter_two(handle_a, handle_b, &a, &b);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    err = check_translate(a, count, ranks_a, ranks_b_p);
+    if (err == MCOMM_SUCCESS)
+        translate(a, count, ranks_a, b, ranks_b_p);
+    mci_engine_unlock();
+    return err;
 }
 
 mcomm_err_t mcomm_group_compare(mcomm_group_t handle_a, mcomm_group_t handle_b,
                                 mcomm_compare_t *result_p)
 {
     struct mci_group *a, *b;
-    mcomm_err_t err = lookup_two(handle_a, handle_b, &a, &b);
+    mcomm_err_t err = enter_two(handle_a, handle_b, &a, &b);
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("result_p", result_p);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    err = mci_check_pointer("result_p", result_p);
     if (err == MCOMM_SUCCESS)
         *result_p = mci_group_compare(a, b);
+    mci_engine_unlock();
     return err;
 }
 

@@ -21,11 +21,16 @@ static inline mcomm_err_t win_enter(mcomm_win_t handle, struct mci_win **win_p)
 
 static mcomm_err_t win_enter_locked(mcomm_win_t handle, struct mci_win **win_p)
 {
-    mcomm_err_t err = win_enter(handle, win_p);
+    mcomm_err_t err = mci_check_init();
 
-    if (err == MCOMM_SUCCESS)
-        mci_engine_lock();
-    return err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    *win_p = mci_win_get(handle);
+    if (*win_p != NULL)
+        return MCOMM_SUCCESS;
+    mci_engine_unlock();
+    return MCOMM_ERR_WIN;
 }
 
 static mcomm_err_t leave(mcomm_err_t err)

@@ -124,6 +124,7 @@ static void calls_on_a_communicator_that_is_freed_end(void **state)
 
 /* ---- freed at any moment ---- */
 static _Atomic(mcomm_comm_t) shared;
+static _Atomic(mcomm_group_t) shared_group;
 static _Atomic bool is_over;
 static _Atomic size_t uses;
 
@@ -174,12 +175,83 @@ static void a_communicator_may_be_freed_while_others_set_it_up(void **state)
     assert_int_equal(mcomm_finalize(), MCOMM_SUCCESS);
 }
 
+static mcomm_err_t look_at(mcomm_comm_t comm, mcomm_group_t group)
+{
+    mcomm_group_t made = MCOMM_GROUP_NULL;
+    mcomm_compare_t result;
+    int number, rank = 0;
+    mcomm_err_t err = mcomm_comm_rank(comm, &number);
+
+    if (err == MCOMM_SUCCESS)
+        err = mcomm_comm_size(comm, &number);
+    if (err == MCOMM_SUCCESS)
+        err = mcomm_comm_node_count(comm, &number);
+    if (err == MCOMM_SUCCESS)
+        err = mcomm_comm_compare(comm, comm, &result);
+    if (err == MCOMM_SUCCESS)
+        err = mcomm_comm_group(comm, &made);
+    if (made != MCOMM_GROUP_NULL && mcomm_group_free(&made) != MCOMM_SUCCESS)
+        return MCOMM_ERR_INTERNAL;
+    if (err == MCOMM_SUCCESS)
+        err = mcomm_group_size(group, &number);
+    if (err == MCOMM_SUCCESS)
+        err = mcomm_group_compare(group, group, &result);
+    if (err == MCOMM_SUCCESS)
+        err = mcomm_group_translate(group, 1, &rank, group, &number);
+    if (err == MCOMM_SUCCESS)
+        err = mcomm_group_incl(group, 1, &rank, &made);
+    if (err == MCOMM_SUCCESS)
+        err = mcomm_group_free(&made);
+    return err;
+}
+
+static void *look_at_shared(void *arg)
+{
+    while (!atomic_load(&is_over)) {
+        mcomm_err_t err = look_at(atomic_load(&shared), atomic_load(&shared_group));
+
+        atomic_fetch_add(&uses, err == MCOMM_SUCCESS);
+        if (err != MCOMM_SUCCESS && err != MCOMM_ERR_COMM && err != MCOMM_ERR_GROUP)
+            return arg;
+    }
+    return NULL;
+}
+
+static void both_may_be_freed_while_others_look_at_them(void **state)
+{
+    pthread_t thread;
+    void *what = NULL;
+
+    (void)state;
+    atomic_store(&is_over, false);
+    assert_int_equal(mcomm_init(NULL), MCOMM_SUCCESS);
+    assert_int_equal(pthread_create(&thread, NULL, look_at_shared, (void *)&is_over), 0);
+    for (int i = 0; i < 500; i++) {
+        mcomm_comm_t comm;
+        mcomm_group_t group;
+
+        assert_int_equal(mcomm_comm_dup(MCOMM_COMM_SELF, MCOMM_INFO_NULL, &comm), MCOMM_SUCCESS);
+        assert_int_equal(mcomm_comm_group(comm, &group), MCOMM_SUCCESS);
+        atomic_store(&shared_group, group);
+        atomic_store(&shared, comm);
+        for (size_t seen = atomic_load(&uses); atomic_load(&uses) == seen;)
+            sched_yield();
+        assert_int_equal(mcomm_comm_free(&comm), MCOMM_SUCCESS);
+        assert_int_equal(mcomm_group_free(&group), MCOMM_SUCCESS);
+    }
+    atomic_store(&is_over, true);
+    pthread_join(thread, &what);
+    assert_null(what);
+    assert_int_equal(mcomm_finalize(), MCOMM_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(others_are_not_held_up_while_start_up_waits),
         cmocka_unit_test(calls_on_a_communicator_that_is_freed_end),
         cmocka_unit_test(a_communicator_may_be_freed_while_others_set_it_up),
+        cmocka_unit_test(both_may_be_freed_while_others_look_at_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
