@@ -167,7 +167,7 @@ static void on_call(struct mci_peer *peer, const struct mci_frame *frame, const 
     }
     kv = mci_kv_by_ctx(frame->w0);
     if (kv == NULL)
-        mci_peer_send(peer, &closed, NULL, 0, NULL);
+        mci_peer_tell(peer, &closed);
     else if (!mci_kv_serve(kv, (enum kv_call_op)frame->flags, payload, frame->nbytes, emit_reply,
                            &asker))
         mci_peer_fail(peer, "a call about objects that is not well formed");

@@ -169,7 +169,8 @@ static void old_read(struct mci_kv *kv, struct kv_change *c)
     old->extents = NULL;
     old->rank = kv_loc_rank(c->spot.loc);
     old->at = kv_loc_offset(c->spot.loc);
-    c->is_lost = old->rank >= kv->size || kv_is_dead(kv, old->rank);
+    c->is_lost = !kv_loc_is_value(c->spot.loc) || kv_is_dead(kv, old->rank) ||
+                 old->at >= kv->parts[old->rank].data_nbytes; /* a home may say anything */
     if (c->is_lost)
         return;
     c->is_reading = !kv_is_mapped(kv, old->rank);

@@ -40,11 +40,16 @@ static void nonsense(struct kv_fetch *f)
     fetch_end(f, mci_err_set(MCOMM_ERR_INTERNAL, "rank %d answers nonsense", f->asked));
 }
 
+/* There is a buffer for a value of nbytes. */
 static bool value_room(struct kv_fetch *f, uint64_t nbytes)
 {
-    if (f->want != KV_WANT_ALLOC || f->buf != NULL)
-        return true;
+    if (f->want != KV_WANT_ALLOC || f->buf != NULL) {
+        if (nbytes > f->room)
+            nonsense(f);
+        return nbytes <= f->room;
+    }
     f->buf = mci_mem_alloc(nbytes);
+    f->room = nbytes;
     if (f->buf == NULL)
         fetch_end(f, mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a value of %llu bytes",
                                  (unsigned long long)nbytes));
@@ -54,8 +59,7 @@ static bool value_room(struct kv_fetch *f, uint64_t nbytes)
 static bool piece_take(struct kv_fetch *f, const struct kv_answer *a, const char *bytes)
 {
     if (a->offset > a->value_nbytes || a->nbytes > a->value_nbytes - a->offset ||
-        a->value_nbytes > KV_INLINE_MAX || f->want >= KV_WANT_SIZE ||
-        (f->want == KV_WANT_INTO && a->value_nbytes > f->room)) {
+        a->value_nbytes > KV_INLINE_MAX || f->want >= KV_WANT_SIZE) {
         nonsense(f);
         return true;
     }
@@ -85,6 +89,10 @@ static bool fetch_take(void *arg, const struct kv_answer *a, const char *bytes)
     f->nbytes = a->value_nbytes;
     if (a->say == KV_SAY_NOTHING || a->nbytes < sizeof(wire)) {
         fetch_end(f, (mcomm_err_t)a->err);
+        return true;
+    }
+    if (f->is_by_spot && a->say == KV_SAY_SPOT) { /* it lends the memory: who else could know? */
+        nonsense(f);
         return true;
     }
     memcpy(&wire, bytes, sizeof(wire));
@@ -175,8 +183,7 @@ static mcomm_err_t large_begin(struct mci_kv *kv, struct kv_fetch *f, const stru
     part = &kv->parts[obj->rank];
     obj->slab = kv_slab_of(part, obj->at);
     if (obj->at >= part->data_nbytes || obj->rec.kind == KV_EXTENT ||
-        !mci_kv_rec_is_valid(&obj->rec, part->slab_nbytes - (obj->at & (part->slab_nbytes - 1))) ||
-        (f->want == KV_WANT_INTO && f->nbytes > f->room)) {
+        !mci_kv_rec_is_valid(&obj->rec, part->slab_nbytes - (obj->at & (part->slab_nbytes - 1)))) {
         nonsense(f);
         return f->err;
     }
@@ -274,7 +281,7 @@ static void fetch_finish(struct mci_kv *kv, struct kv_fetch *f)
     if (f->asked >= 0 && f->is_by_spot)
         fetch_confirm(kv, f);
     if (f->asked >= 0 && f->err == MCOMM_SUCCESS && f->want < KV_WANT_SIZE)
-        mci_kv_hit_count(kv, f->lender < kv->size ? f->lender : f->asked);
+        mci_kv_hit_count(kv, f->lender >= 0 && f->lender < kv->size ? f->lender : f->asked);
     if (f->want == KV_WANT_ALLOC && f->err != MCOMM_SUCCESS) {
         mci_mem_free(f->buf);
         f->buf = NULL;

@@ -163,7 +163,7 @@ struct kv_fetch { /* one key that is being read */
     enum kv_want want;
     enum kv_fetch_state state;
     void *buf;
-    size_t room;   /* INTO */
+    size_t room;   /* of buf */
     size_t nbytes; /* out: of the value */
     mcomm_err_t err;
     int asked;       /* rank, -1: none */

@@ -391,6 +391,85 @@ static void a_late_publish_is_counted(void **state)
     kv_fixture_free(&f);
 }
 
+/* ---- answers that make no sense ---- */
+static struct {
+    struct {
+        struct kv_answer head;
+        char body[4096];
+    } answers[3];
+    unsigned count, next; /* one a call, or all at once */
+    bool is_at_once;
+} lies;
+
+static void lying_call_start(struct mci_kv *kv, struct kv_call *call, const void *asks,
+                             size_t nbytes)
+{
+    (void)kv;
+    (void)asks;
+    (void)nbytes;
+    do {
+        struct kv_answer *head = &lies.answers[lies.next].head;
+
+        lies.next += lies.next + 1 < lies.count;
+        assert_true(mci_kv_call_take(call, head, sizeof(*head) + head->nbytes));
+    } while (lies.is_at_once && call->left > 0);
+}
+
+static void lie(unsigned i, enum kv_say say, mcomm_err_t err, uint64_t value_nbytes,
+                uint64_t offset, uint64_t nbytes)
+{
+    lies.answers[i].head = (struct kv_answer){.err = (uint16_t)err,
+                                              .say = (uint16_t)say,
+                                              .value_nbytes = value_nbytes,
+                                              .offset = offset,
+                                              .nbytes = nbytes};
+    lies.count = i + 1;
+    lies.next = 0;
+}
+
+static void a_home_that_answers_nonsense_harms_nothing(void **state)
+{
+    static const size_t capacity[] = {1u << 20, 0};
+    struct kv_remote_ops lying;
+    struct kv_spot_wire wire = {.loc = kv_loc_value(kv_place(0, 0), 0)};
+    struct kv_fixture f;
+    char buf[32];
+    struct kv_key key = kv_fixture_key(buf, 1);
+    void *value = NULL;
+    size_t nbytes;
+
+    (void)state;
+    kv_fixture_make(&f, 2, 2, capacity, 1000);
+    lying = *f.kv[1]->remote;
+    lying.call_start = lying_call_start;
+    f.kv[1]->remote = &lying;
+
+    lies.is_at_once = true; /* a value that grows between its pieces */
+    lie(0, KV_SAY_VALUE, MCOMM_SUCCESS, 64, 0, 32);
+    lie(1, KV_SAY_VALUE, MCOMM_SUCCESS, 4128, 32, 4096);
+    assert_int_equal(mci_kv_get(f.kv[1], &key, KV_WANT_ALLOC, &value, &nbytes), MCOMM_ERR_INTERNAL);
+    assert_null(value);
+
+    lie(0, KV_SAY_VALUE, MCOMM_SUCCESS, 8, 0, 8); /* lent by nobody */
+    lies.answers[0].head.rank = UINT32_MAX;
+    assert_int_equal(mci_kv_get(f.kv[1], &key, KV_WANT_ALLOC, &value, &nbytes), MCOMM_SUCCESS);
+    free(value);
+
+    lies.is_at_once = false; /* ask somebody else, again and again */
+    lie(0, KV_SAY_SPOT, MCOMM_SUCCESS, 0, 0, sizeof(wire));
+    memcpy(lies.answers[0].body, &wire, sizeof(wire));
+    assert_int_equal(mci_kv_get(f.kv[1], &key, KV_WANT_INTO, &(void *){out}, &nbytes),
+                     MCOMM_ERR_INTERNAL);
+
+    lie(0, KV_SAY_SPOT, MCOMM_ERR_TRY_AGAIN, 0, 0, sizeof(wire)); /* replaces what is none */
+    wire.loc = 0;
+    memcpy(lies.answers[0].body, &wire, sizeof(wire));
+    lie(1, KV_SAY_COUNT, MCOMM_SUCCESS, 0, 0, 0);
+    assert_int_equal(put(f.kv[1], 1, 1, 100, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    assert_int_equal(lies.next, 1);
+    kv_fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_view_is_released_once_and_to_its_own_store),
         cmocka_unit_test(a_batch_waits_once_for_a_rank_that_is_stopped),
         cmocka_unit_test(a_late_publish_is_counted),
+        cmocka_unit_test(a_home_that_answers_nonsense_harms_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
