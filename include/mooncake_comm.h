@@ -375,9 +375,10 @@ MCOMM_EXPORT mcomm_err_t mcomm_testall(size_t count, mcomm_request_t *requests, 
 MCOMM_EXPORT mcomm_err_t mcomm_testany(size_t count, mcomm_request_t *requests, size_t *index_p,
                                        int *done_p, mcomm_status_t *status_p);
 /**
- * Withdraw an operation that has not begun to move data. It still must be completed by test or
- * wait: status.cancelled tells whether it was withdrawn (error MCOMM_ERR_CANCELLED) or had
- * already gone too far. @threads any thread
+ * Withdraw a receive that is not matched, or a send that waits here, whole or in part, and is not
+ * announced to the receiver. It still must be completed by test or wait: status.cancelled tells
+ * whether it was withdrawn (error MCOMM_ERR_CANCELLED) or had already gone too far. @threads any
+ * thread
  */
 MCOMM_EXPORT mcomm_err_t mcomm_cancel(mcomm_request_t request);
 /** Start an inactive persistent request. */
