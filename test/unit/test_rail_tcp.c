@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "rail_pair.h"
+#include "rail/tcp/tcp_priv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -581,9 +582,23 @@ static void a_stopped_process_is_not_taken_for_a_dead_host(void **state)
     unsetenv("MCOMM_REAP_TIMEOUT");
 }
 
+/* Nothing behind its header could tell the receiver that it does not count. */
+static void frame_without_payload_cannot_be_taken_back_half_sent(void **state)
+{
+    struct mci_tcp_part part = {.is_active = true, .sent = 10};
+
+    (void)state;
+    mci_tcp_part_void(&part);
+    assert_false(part.is_void);
+    part.header.frame.nbytes = 8;
+    mci_tcp_part_void(&part);
+    assert_true(part.is_void);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frame_without_payload_cannot_be_taken_back_half_sent),
         cmocka_unit_test(frames_of_all_sizes_come_whole_and_in_order),
         cmocka_unit_test(both_sides_may_connect_at_the_same_moment),
         cmocka_unit_test(bulk_operations_arrive_in_scattered_places),

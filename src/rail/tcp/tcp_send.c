@@ -127,7 +127,8 @@ void mci_tcp_part_void(struct mci_tcp_part *part)
 {
     size_t trailer_at = item_nbytes(&part->header) - sizeof(struct mci_tcp_trailer);
 
-    if (part->sent <= trailer_at) /* else the verdict has been begun, and no source is needed */
+    /* else the verdict has been begun, or there is none: no source is needed, and it will count */
+    if (part->header.frame.nbytes > 0 && part->sent <= trailer_at)
         part->is_void = true;
     part->tx = NULL;
     part->out = NULL;
