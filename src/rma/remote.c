@@ -51,9 +51,11 @@ static mcomm_err_t make_room(struct mci_win *win, int target, struct rma_path *p
     while (err == MCOMM_SUCCESS &&
            ((int32_t)(path->acked - path->mark) < 0 || path->op_count >= RMA_OPS_MAX))
         err = mci_rma_wait_step(&w);
+    if (err != MCOMM_SUCCESS) /* the next one waits, too */
+        return err;
     path->mark = path->issued;
     path->since_mark = 0;
-    if (err == MCOMM_SUCCESS && atomic_load(&win->targets[target].is_dead))
+    if (atomic_load(&win->targets[target].is_dead))
         err = mci_rma_dead(win, target);
     return err;
 }
