@@ -19,6 +19,7 @@
 #include "base/lock.h"
 #include "base/wait.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -105,6 +106,7 @@ static int dispatch(struct batch *batch, int count, bool *is_data_ready_p)
         if (ptr == &loop.bell_fd) /* for the watcher, which has not got to it yet */
             continue;
         if (ptr == &loop.data_epfd) {
+            assert(is_data_ready_p != NULL); /* the nested epoll is in the monitor's only */
             *is_data_ready_p = true;
             continue;
         }

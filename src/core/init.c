@@ -11,6 +11,7 @@
 
 #include "core/core_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -343,6 +344,7 @@ static void user_handles_drop(void)
     leaks_report();
     while ((handle = mci_handle_next(MCI_HANDLE_REQUEST, &cursor)) != NULL) {
         req = mci_handle_get(MCI_HANDLE_REQUEST, handle);
+        assert(req != NULL);
         if (req->ops->is_receive)
             mci_request_cancel(req);
         mci_request_detach(req);

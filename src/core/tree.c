@@ -140,12 +140,14 @@ static void run_send(struct tree_run *run, int to, size_t nbytes)
 static bool run_recv(struct tree_run *run, int from, size_t nbytes)
 {
     const struct mci_tree *tree = run->tree;
-    struct tree_msg header, *msg = run->msg != NULL ? run->msg : &header;
+    struct tree_msg header, *msg = run->msg;
     int source = member_rank(tree, from);
     mcomm_err_t err;
 
     if (run_is_hopeless(run))
         return false;
+    if (msg == NULL)
+        msg = &header;
     mci_peer_watch(mci_comm_peer(tree->comm, source));
     msg->err = MCOMM_SUCCESS;
     err = mci_core_exchange.recv(tree->comm, tree->space, source, tree->tag, msg,

@@ -9,6 +9,8 @@
 
 #include "pt2pt/pt2pt_priv.h"
 
+#include <assert.h>
+
 #define IOV_COUNT_MAX ((size_t)1 << 20)
 
 mcomm_err_t mci_api_bad_comm(mcomm_comm_t handle);
@@ -28,6 +30,7 @@ static inline mcomm_err_t mci_api_enter(mcomm_comm_t handle, struct mci_comm **c
     if (unlikely(*comm_p == NULL ||
                  atomic_load_explicit(&(*comm_p)->is_revoked, memory_order_relaxed))) {
         err = mci_api_bad_comm(handle);
+        assert(err != MCOMM_SUCCESS);
         mci_engine_unlock();
     }
     return err;

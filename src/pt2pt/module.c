@@ -7,6 +7,8 @@
 #include "base/settings.h"
 #include "pt2pt/pt2pt_priv.h"
 
+#include <assert.h>
+
 static mcomm_err_t exchange_send(struct mci_comm *comm, enum mci_ctx_space space, int dest, int tag,
                                  const void *buf, size_t nbytes, int timeout_ms)
 {
@@ -83,6 +85,7 @@ static void messages_drop(void)
     while ((handle = mci_handle_next(MCI_HANDLE_MESSAGE, &cursor)) != NULL) {
         struct mci_msg *msg = mci_handle_get(MCI_HANDLE_MESSAGE, handle);
 
+        assert(msg != NULL);
         mci_handle_free(MCI_HANDLE_MESSAGE, handle);
         msg->handle = MCOMM_MESSAGE_NULL;
         mci_comm_unref(msg->comm);
