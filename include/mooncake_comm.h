@@ -485,7 +485,17 @@ typedef enum mcomm_datatype {
     MCOMM_FLOAT16,  /* IEEE binary16; sums are accumulated in float */
     MCOMM_BFLOAT16, /* upper half of a float; sums are accumulated in float */
     MCOMM_BOOL,     /* one byte, 0 or not 0; results are 0 or 1 */
-    MCOMM_BYTE      /* one byte without arithmetic: only REPLACE, NO_OP and bitwise operations */
+    MCOMM_BYTE,     /* one byte without arithmetic: only REPLACE, NO_OP and bitwise operations */
+    /* collectives only: */
+    MCOMM_FLOAT8_E4M3, /* one byte, 4 bits exponent, no infinity (OCP FP8); sums in float */
+    MCOMM_FLOAT8_E5M2, /* one byte, 5 bits exponent; sums in float */
+    MCOMM_COMPLEX_FLOAT,
+    MCOMM_COMPLEX_DOUBLE,
+    MCOMM_FLOAT_INT, /* MINLOC, MAXLOC: struct { float value; int index; } and the like */
+    MCOMM_DOUBLE_INT,
+    MCOMM_LONG_INT,
+    MCOMM_INT_INT,
+    MCOMM_SHORT_INT
 } mcomm_datatype_t;
 
 typedef enum mcomm_op {
@@ -500,8 +510,14 @@ typedef enum mcomm_op {
     MCOMM_BOR,
     MCOMM_BXOR,
     MCOMM_REPLACE, /* windows only: the new value */
-    MCOMM_NO_OP    /* windows only: fetch without a change */
+    MCOMM_NO_OP,   /* windows only: fetch without a change */
+    MCOMM_AVG,     /* collectives only: the sum divided by the number of ranks */
+    MCOMM_MINLOC,  /* collectives only: the least value, of equals the one of least index */
+    MCOMM_MAXLOC,  /* collectives only */
+    MCOMM_OP_USER = 0x1000, /* from here on: mcomm_op_create() */
+    MCOMM_OP_LAST = 0x7fffffff
 } mcomm_op_t;
+#define MCOMM_OP_NULL ((mcomm_op_t)0)
 
 /** Bytes of one element, 0 if dtype is none. @threads any thread, also before init */
 MCOMM_EXPORT size_t mcomm_datatype_size(mcomm_datatype_t dtype);
@@ -661,27 +677,212 @@ MCOMM_EXPORT mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp
                                            int timeout_ms, uint64_t *value_p, mcomm_win_t win);
 
 /* ========================================================================================
- * 9. Collectives: every member calls, in the same order, one at a time per communicator
+ * 9. Collectives: every member calls, in the same order on each communicator
  *
- * A member that died makes the others return MCOMM_ERR_PROC_FAILED; some may have succeeded. With
- * MCOMM_CHECK=1 arguments that differ between ranks are found: MCOMM_ERR_MISMATCH names both
- * ranks and both values. Count 0 is legal, with any buffer pointers.
+ * Each comes in three forms. Blocking: mcomm_allreduce(). Nonblocking: mcomm_iallreduce() gives a
+ * request (chapter 6); any number may be outstanding, those of one communicator end in the order
+ * of their calls. Persistent: mcomm_allreduce_init() gives an inactive request, which mcomm_start()
+ * starts any number of times; starts count in the communicator's order like calls. Blocking and
+ * nonblocking forms of one collective match each other. Buffers, and the arrays of counts and
+ * displacements, are borrowed until the call or the request is complete (persistent: until it is
+ * freed).
+ *
+ * Counts and displacements are elements. Buffers may not overlap; sendbuf may be MCOMM_IN_PLACE
+ * where a comment says what is read then. Count 0 is legal, with any buffer pointers. What only
+ * the root uses may be anything elsewhere. Operations are folded in rank order whenever op does not
+ * commute; every rank of one call gets the same bits.
+ *
+ * A member that died makes the others return MCOMM_ERR_PROC_FAILED; some may have succeeded, and
+ * the buffers are undefined. With MCOMM_CHECK=1 arguments that differ between ranks are found:
+ * MCOMM_ERR_MISMATCH names both ranks and both values. All: @threads any thread
+ * @return also MCOMM_ERR_BUFFER, _COUNT, _TYPE, _OP, _RANK, _COMM, _REVOKED, _TIMEOUT, _NO_MEM
  * ======================================================================================== */
+/**
+ * A caller's own operation: inout[i] = in[i] op inout[i] for count elements; in holds the lower
+ * ranks. Associative. Must not call back into the library, is called with its lock held.
+ */
+typedef void (*mcomm_reduce_fn_t)(const void *in, void *inout, size_t count, mcomm_datatype_t dtype,
+                                  void *arg);
+/** Make an operation of fn; arg is handed to it. is_commutative 0: the order of ranks is kept. */
+MCOMM_EXPORT mcomm_err_t mcomm_op_create(mcomm_reduce_fn_t fn, void *arg, int is_commutative,
+                                         mcomm_op_t *op_p);
+/** Free and set to MCOMM_OP_NULL; collectives that use it must have ended. */
+MCOMM_EXPORT mcomm_err_t mcomm_op_free(mcomm_op_t *op_p);
+/** inout[i] = in[i] op inout[i]; local. */
+MCOMM_EXPORT mcomm_err_t mcomm_reduce_local(const void *in, void *inout, size_t count,
+                                            mcomm_datatype_t dtype, mcomm_op_t op);
+
+/** Nobody leaves before all have come. @source MPI 4.1 chapter 6, for all of this chapter */
 MCOMM_EXPORT mcomm_err_t mcomm_barrier(mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_ibarrier(mcomm_comm_t comm, mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_barrier_init(mcomm_comm_t comm, mcomm_request_t *request_p);
+
 /** count elements of root's buf to everybody's buf. */
 MCOMM_EXPORT mcomm_err_t mcomm_bcast(void *buf, size_t count, mcomm_datatype_t dtype, int root,
                                      mcomm_comm_t comm);
-/** Each rank's count elements, in rank order, into everybody's recvbuf (size x count elements).
- * sendbuf may be MCOMM_IN_PLACE. */
-MCOMM_EXPORT mcomm_err_t mcomm_allgather(const void *sendbuf, void *recvbuf, size_t count,
-                                         mcomm_datatype_t dtype, mcomm_comm_t comm);
-/**
- * Combine count elements from all ranks; every rank gets the same bits.
- * @param sendbuf  count elements, or MCOMM_IN_PLACE: read recvbuf
- * @return MCOMM_ERR_PROC_FAILED: recvbuf undefined  @blocks yes  @source MPI 4.1 "All-Reduce"
- */
+MCOMM_EXPORT mcomm_err_t mcomm_ibcast(void *buf, size_t count, mcomm_datatype_t dtype, int root,
+                                      mcomm_comm_t comm, mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_bcast_init(void *buf, size_t count, mcomm_datatype_t dtype, int root,
+                                          mcomm_comm_t comm, mcomm_request_t *request_p);
+/** Combine count elements of all ranks in root's recvbuf. MCOMM_IN_PLACE at root: its recvbuf. */
+MCOMM_EXPORT mcomm_err_t mcomm_reduce(const void *sendbuf, void *recvbuf, size_t count,
+                                      mcomm_datatype_t dtype, mcomm_op_t op, int root,
+                                      mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_ireduce(const void *sendbuf, void *recvbuf, size_t count,
+                                       mcomm_datatype_t dtype, mcomm_op_t op, int root,
+                                       mcomm_comm_t comm, mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_reduce_init(const void *sendbuf, void *recvbuf, size_t count,
+                                           mcomm_datatype_t dtype, mcomm_op_t op, int root,
+                                           mcomm_comm_t comm, mcomm_request_t *request_p);
+/** Combine count elements of all ranks in everybody's recvbuf. MCOMM_IN_PLACE: recvbuf. */
 MCOMM_EXPORT mcomm_err_t mcomm_allreduce(const void *sendbuf, void *recvbuf, size_t count,
                                          mcomm_datatype_t dtype, mcomm_op_t op, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_iallreduce(const void *sendbuf, void *recvbuf, size_t count,
+                                          mcomm_datatype_t dtype, mcomm_op_t op, mcomm_comm_t comm,
+                                          mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_allreduce_init(const void *sendbuf, void *recvbuf, size_t count,
+                                              mcomm_datatype_t dtype, mcomm_op_t op,
+                                              mcomm_comm_t comm, mcomm_request_t *request_p);
+/** Each rank's count elements, in rank order, to root's recvbuf (size x count). MCOMM_IN_PLACE at
+ * root: its part is in its place in recvbuf. */
+MCOMM_EXPORT mcomm_err_t mcomm_gather(const void *sendbuf, void *recvbuf, size_t count,
+                                      mcomm_datatype_t dtype, int root, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_igather(const void *sendbuf, void *recvbuf, size_t count,
+                                       mcomm_datatype_t dtype, int root, mcomm_comm_t comm,
+                                       mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_gather_init(const void *sendbuf, void *recvbuf, size_t count,
+                                           mcomm_datatype_t dtype, int root, mcomm_comm_t comm,
+                                           mcomm_request_t *request_p);
+/** send_count elements of each rank r to root's recvbuf + displs[r]; recv_counts[r] equals r's
+ * send_count; both arrays matter at root only. MCOMM_IN_PLACE as in gather. */
+MCOMM_EXPORT mcomm_err_t mcomm_gatherv(const void *sendbuf, size_t send_count, void *recvbuf,
+                                       const size_t *recv_counts, const size_t *displs,
+                                       mcomm_datatype_t dtype, int root, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_igatherv(const void *sendbuf, size_t send_count, void *recvbuf,
+                                        const size_t *recv_counts, const size_t *displs,
+                                        mcomm_datatype_t dtype, int root, mcomm_comm_t comm,
+                                        mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_gatherv_init(const void *sendbuf, size_t send_count, void *recvbuf,
+                                            const size_t *recv_counts, const size_t *displs,
+                                            mcomm_datatype_t dtype, int root, mcomm_comm_t comm,
+                                            mcomm_request_t *request_p);
+/** The r-th count elements of root's sendbuf to rank r. recvbuf MCOMM_IN_PLACE at root: its part
+ * stays where it is. */
+MCOMM_EXPORT mcomm_err_t mcomm_scatter(const void *sendbuf, void *recvbuf, size_t count,
+                                       mcomm_datatype_t dtype, int root, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_iscatter(const void *sendbuf, void *recvbuf, size_t count,
+                                        mcomm_datatype_t dtype, int root, mcomm_comm_t comm,
+                                        mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_scatter_init(const void *sendbuf, void *recvbuf, size_t count,
+                                            mcomm_datatype_t dtype, int root, mcomm_comm_t comm,
+                                            mcomm_request_t *request_p);
+/** send_counts[r] elements of root's sendbuf + displs[r] to rank r; arrays at root only. recvbuf
+ * MCOMM_IN_PLACE as in scatter. */
+MCOMM_EXPORT mcomm_err_t mcomm_scatterv(const void *sendbuf, const size_t *send_counts,
+                                        const size_t *displs, void *recvbuf, size_t recv_count,
+                                        mcomm_datatype_t dtype, int root, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_iscatterv(const void *sendbuf, const size_t *send_counts,
+                                         const size_t *displs, void *recvbuf, size_t recv_count,
+                                         mcomm_datatype_t dtype, int root, mcomm_comm_t comm,
+                                         mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_scatterv_init(const void *sendbuf, const size_t *send_counts,
+                                             const size_t *displs, void *recvbuf, size_t recv_count,
+                                             mcomm_datatype_t dtype, int root, mcomm_comm_t comm,
+                                             mcomm_request_t *request_p);
+/** Each rank's count elements, in rank order, to everybody's recvbuf (size x count).
+ * MCOMM_IN_PLACE: own part is in its place in recvbuf. */
+MCOMM_EXPORT mcomm_err_t mcomm_allgather(const void *sendbuf, void *recvbuf, size_t count,
+                                         mcomm_datatype_t dtype, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_iallgather(const void *sendbuf, void *recvbuf, size_t count,
+                                          mcomm_datatype_t dtype, mcomm_comm_t comm,
+                                          mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_allgather_init(const void *sendbuf, void *recvbuf, size_t count,
+                                              mcomm_datatype_t dtype, mcomm_comm_t comm,
+                                              mcomm_request_t *request_p);
+/** recv_counts[r] elements of each rank r to everybody's recvbuf + displs[r]; the arrays are equal
+ * on all ranks (displs may differ). MCOMM_IN_PLACE as in allgather. */
+MCOMM_EXPORT mcomm_err_t mcomm_allgatherv(const void *sendbuf, size_t send_count, void *recvbuf,
+                                          const size_t *recv_counts, const size_t *displs,
+                                          mcomm_datatype_t dtype, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_iallgatherv(const void *sendbuf, size_t send_count, void *recvbuf,
+                                           const size_t *recv_counts, const size_t *displs,
+                                           mcomm_datatype_t dtype, mcomm_comm_t comm,
+                                           mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_allgatherv_init(const void *sendbuf, size_t send_count,
+                                               void *recvbuf, const size_t *recv_counts,
+                                               const size_t *displs, mcomm_datatype_t dtype,
+                                               mcomm_comm_t comm, mcomm_request_t *request_p);
+/** Combine size x count elements of all ranks; the r-th count of the result to rank r.
+ * MCOMM_IN_PLACE: the input is in recvbuf, the result at its beginning. */
+MCOMM_EXPORT mcomm_err_t mcomm_reduce_scatter_block(const void *sendbuf, void *recvbuf,
+                                                    size_t count, mcomm_datatype_t dtype,
+                                                    mcomm_op_t op, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_ireduce_scatter_block(const void *sendbuf, void *recvbuf,
+                                                     size_t count, mcomm_datatype_t dtype,
+                                                     mcomm_op_t op, mcomm_comm_t comm,
+                                                     mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_reduce_scatter_block_init(const void *sendbuf, void *recvbuf,
+                                                         size_t count, mcomm_datatype_t dtype,
+                                                         mcomm_op_t op, mcomm_comm_t comm,
+                                                         mcomm_request_t *request_p);
+/** Combine the sum of recv_counts[] elements of all ranks; the r-th recv_counts[r] of the result to
+ * rank r; recv_counts is equal on all ranks. MCOMM_IN_PLACE as in reduce_scatter_block. */
+MCOMM_EXPORT mcomm_err_t mcomm_reduce_scatter(const void *sendbuf, void *recvbuf,
+                                              const size_t *recv_counts, mcomm_datatype_t dtype,
+                                              mcomm_op_t op, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_ireduce_scatter(const void *sendbuf, void *recvbuf,
+                                               const size_t *recv_counts, mcomm_datatype_t dtype,
+                                               mcomm_op_t op, mcomm_comm_t comm,
+                                               mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_reduce_scatter_init(const void *sendbuf, void *recvbuf,
+                                                   const size_t *recv_counts,
+                                                   mcomm_datatype_t dtype, mcomm_op_t op,
+                                                   mcomm_comm_t comm, mcomm_request_t *request_p);
+/** The r-th count elements of my sendbuf to rank r, whose recvbuf gets them at my rank's place.
+ * MCOMM_IN_PLACE: recvbuf is sent and replaced. */
+MCOMM_EXPORT mcomm_err_t mcomm_alltoall(const void *sendbuf, void *recvbuf, size_t count,
+                                        mcomm_datatype_t dtype, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_ialltoall(const void *sendbuf, void *recvbuf, size_t count,
+                                         mcomm_datatype_t dtype, mcomm_comm_t comm,
+                                         mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_alltoall_init(const void *sendbuf, void *recvbuf, size_t count,
+                                             mcomm_datatype_t dtype, mcomm_comm_t comm,
+                                             mcomm_request_t *request_p);
+/** send_counts[r] elements at sendbuf + send_displs[r] to rank r; recv_counts[r] from rank r to
+ * recvbuf + recv_displs[r]. MCOMM_IN_PLACE: recvbuf with the recv arrays is sent and replaced. */
+MCOMM_EXPORT mcomm_err_t mcomm_alltoallv(const void *sendbuf, const size_t *send_counts,
+                                         const size_t *send_displs, void *recvbuf,
+                                         const size_t *recv_counts, const size_t *recv_displs,
+                                         mcomm_datatype_t dtype, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_ialltoallv(const void *sendbuf, const size_t *send_counts,
+                                          const size_t *send_displs, void *recvbuf,
+                                          const size_t *recv_counts, const size_t *recv_displs,
+                                          mcomm_datatype_t dtype, mcomm_comm_t comm,
+                                          mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_alltoallv_init(const void *sendbuf, const size_t *send_counts,
+                                              const size_t *send_displs, void *recvbuf,
+                                              const size_t *recv_counts, const size_t *recv_displs,
+                                              mcomm_datatype_t dtype, mcomm_comm_t comm,
+                                              mcomm_request_t *request_p);
+/** Combine the count elements of ranks 0 ... mine, in my recvbuf. MCOMM_IN_PLACE: recvbuf. */
+MCOMM_EXPORT mcomm_err_t mcomm_scan(const void *sendbuf, void *recvbuf, size_t count,
+                                    mcomm_datatype_t dtype, mcomm_op_t op, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_iscan(const void *sendbuf, void *recvbuf, size_t count,
+                                     mcomm_datatype_t dtype, mcomm_op_t op, mcomm_comm_t comm,
+                                     mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_scan_init(const void *sendbuf, void *recvbuf, size_t count,
+                                         mcomm_datatype_t dtype, mcomm_op_t op, mcomm_comm_t comm,
+                                         mcomm_request_t *request_p);
+/** Combine the count elements of the ranks below mine; rank 0's recvbuf is not written.
+ * MCOMM_IN_PLACE: recvbuf. */
+MCOMM_EXPORT mcomm_err_t mcomm_exscan(const void *sendbuf, void *recvbuf, size_t count,
+                                      mcomm_datatype_t dtype, mcomm_op_t op, mcomm_comm_t comm);
+MCOMM_EXPORT mcomm_err_t mcomm_iexscan(const void *sendbuf, void *recvbuf, size_t count,
+                                       mcomm_datatype_t dtype, mcomm_op_t op, mcomm_comm_t comm,
+                                       mcomm_request_t *request_p);
+MCOMM_EXPORT mcomm_err_t mcomm_exscan_init(const void *sendbuf, void *recvbuf, size_t count,
+                                           mcomm_datatype_t dtype, mcomm_op_t op, mcomm_comm_t comm,
+                                           mcomm_request_t *request_p);
 
 /* ========================================================================================
  * 10. Objects: a key-value store made of windows

@@ -1,24 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Allgather of large blocks around a ring: n-1 rounds, each rank passes on the block it got last.
- * Own block is in recvbuf at its place.
+ * Allgather and allgatherv of large blocks around a ring: n-1 rounds, each rank passes on the block
+ * it got last.
  */
-#include "coll/coll_priv.h"
+#include "coll/algos.h"
 
-mcomm_err_t mci_coll_allgather_ring(struct coll_call *call, void *recvbuf, size_t nbytes)
+struct block {
+    char *at;
+    size_t nbytes;
+};
+
+static struct block block_of(const struct coll_args *args, int rank)
 {
+    if (args->kind == COLL_ALLGATHERV)
+        return (struct block){coll_at(args->recvbuf, args->recv_displs[rank] * args->elem),
+                              args->recv_counts[rank] * args->elem};
+    return (struct block){coll_at(args->recvbuf, (size_t)rank * coll_nbytes(args)),
+                          coll_nbytes(args)};
+}
+
+mcomm_err_t mci_coll_allgather_ring(struct coll_call *call)
+{
+    const struct coll_args *args = &call->args;
     int rank = call->comm->rank, size = call->comm->size;
-    int next = (rank + 1) % size, prev = (rank + size - 1) % size;
-    char *out = recvbuf;
-    mcomm_err_t err = MCOMM_SUCCESS;
+    struct block mine = block_of(args, rank);
+    mcomm_err_t err = mci_coll_plan_new(call);
 
-    for (int round = 0; round < size - 1 && err == MCOMM_SUCCESS; round++) {
-        size_t give = (size_t)((rank - round + size) % size);
-        size_t take = (size_t)((rank - round - 1 + size) % size);
-
-        err = mci_coll_sendrecv(call, out + give * nbytes, nbytes, next, out + take * nbytes,
-                                nbytes, prev);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (args->sendbuf != MCOMM_IN_PLACE) {
+        mci_coll_plan_copy(call->plan, mine.at, args->sendbuf, mine.nbytes);
+        mci_coll_plan_round(call->plan);
     }
-    return err;
+    for (int round = 0; round < size - 1; round++) {
+        struct block give = block_of(args, (rank - round + size) % size);
+        struct block take = block_of(args, (rank - round - 1 + size) % size);
+
+        mci_coll_plan_send(call->plan, give.at, give.nbytes, (rank + 1) % size);
+        mci_coll_plan_recv(call->plan, take.at, take.nbytes, (rank + size - 1) % size);
+        mci_coll_plan_round(call->plan);
+    }
+    return mci_coll_plan_end(call->plan);
 }

@@ -4,45 +4,38 @@
  * Broadcast of large data along a chain in chunks: every rank receives chunk i+1 while it passes on
  * chunk i. Each byte enters and leaves a rank once; the chain's length costs size-2 chunks.
  */
-#include "coll/coll_priv.h"
+#include "coll/algos.h"
 
 #define CHAIN_CHUNK ((size_t)256 << 10)
 
-struct chain {
-    struct coll_call *call;
-    char *buf;
-    size_t nbytes;
-    int prev, next;
-};
-
-static size_t chunk_nbytes(const struct chain *c, size_t offset)
+static size_t chunk_nbytes(size_t nbytes, size_t offset)
 {
-    return c->nbytes - offset < CHAIN_CHUNK ? c->nbytes - offset : CHAIN_CHUNK;
+    return nbytes - offset < CHAIN_CHUNK ? nbytes - offset : CHAIN_CHUNK;
 }
 
-/* Chunk at offset is here: pass it on while the next one comes in. */
-static mcomm_err_t pass_on(const struct chain *c, size_t offset)
+mcomm_err_t mci_coll_bcast_chain(struct coll_call *call)
 {
-    size_t nbytes = chunk_nbytes(c, offset), next = offset + nbytes;
-    int source = next < c->nbytes ? c->prev : COLL_NOBODY;
+    const struct coll_args *args = &call->args;
+    int size = call->comm->size, vrank = (call->comm->rank - args->root + size) % size;
+    int prev = (call->comm->rank + size - 1) % size, next = (call->comm->rank + 1) % size;
+    size_t nbytes = coll_nbytes(args);
+    mcomm_err_t err = mci_coll_plan_new(call);
 
-    return mci_coll_sendrecv(c->call, c->buf + offset, nbytes, c->next, c->buf + next,
-                             source != COLL_NOBODY ? chunk_nbytes(c, next) : 0, source);
-}
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (vrank > 0) {
+        mci_coll_plan_recv(call->plan, args->recvbuf, chunk_nbytes(nbytes, 0), prev);
+        mci_coll_plan_round(call->plan);
+    }
+    for (size_t offset = 0; offset < nbytes; offset += CHAIN_CHUNK) {
+        size_t after = offset + chunk_nbytes(nbytes, offset);
 
-mcomm_err_t mci_coll_bcast_chain(struct coll_call *call, void *buf, size_t nbytes, int root)
-{
-    int size = call->comm->size, vrank = (call->comm->rank - root + size) % size;
-    struct chain c = {.call = call,
-                      .buf = buf,
-                      .nbytes = nbytes,
-                      .prev = vrank > 0 ? (vrank - 1 + root) % size : COLL_NOBODY,
-                      .next = vrank + 1 < size ? (vrank + 1 + root) % size : COLL_NOBODY};
-    mcomm_err_t err = MCOMM_SUCCESS;
-
-    if (c.prev != COLL_NOBODY)
-        err = mci_coll_sendrecv(call, NULL, 0, COLL_NOBODY, buf, chunk_nbytes(&c, 0), c.prev);
-    for (size_t offset = 0; offset < nbytes && err == MCOMM_SUCCESS; offset += CHAIN_CHUNK)
-        err = pass_on(&c, offset);
-    return err;
+        if (vrank + 1 < size)
+            mci_coll_plan_send(call->plan, coll_at(args->recvbuf, offset), after - offset, next);
+        if (vrank > 0 && after < nbytes)
+            mci_coll_plan_recv(call->plan, coll_at(args->recvbuf, after),
+                               chunk_nbytes(nbytes, after), prev);
+        mci_coll_plan_round(call->plan);
+    }
+    return mci_coll_plan_end(call->plan);
 }

@@ -1,133 +1,181 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * One collective call: its number, its messages, and its waiting. Every wait also looks at the
- * communicator: a member that failed or gave up ends it. Nothing touches a buffer after an error:
- * what is under way is withdrawn first.
+ * The life of a call: queued, stepped while it is the first of its communicator, over. A member
+ * that failed or gave up ends all calls from that one on. A call ends once; nothing touches its
+ * buffers afterwards.
  */
 #include "coll/coll_priv.h"
+#include "base/loop.h"
+#include "coll/node.h"
 
-mcomm_err_t mci_coll_begin(struct coll_call *call, struct mci_comm *comm, const char *name)
+#define TICK_NS 1000000 /* monitor's look at calls that nobody waits for */
+#define QUICK_LOOKS 16  /* looks at the own call between rounds of progress */
+
+static struct mci_list active; /* of struct coll_comm */
+static struct mci_loop_timer tick;
+static bool is_ticking;
+
+static void call_over(struct coll_call *call)
 {
+    struct coll_comm *cc = coll_comm_of(call->comm);
+    struct mci_comm *comm = call->comm;
+
+    mci_list_remove(&call->link);
+    if (mci_list_is_empty(&cc->queue))
+        mci_list_remove(&cc->active);
+    if (call->err != MCOMM_SUCCESS && call->plan != NULL)
+        mci_coll_plan_withdraw(call->plan);
+    mci_coll_flow_end(call);
+    mci_mem_free(call->scratch);
+    call->scratch = NULL;
+    call->is_done = true;
+    mci_wake_self();
+    if (call->done == NULL)
+        return; /* the waiter has the reference */
+    call->done(call); /* its memory may be gone now */
+    mci_comm_unref(comm);
+}
+
+/* true: over */
+static bool call_step(struct coll_call *call)
+{
+    if (call->algo == NULL) {
+        call->algo = mci_coll_select(call);
+        if (call->algo == NULL)
+            return false;
+        if (call->algo->build != NULL)
+            call->err = call->algo->build(call);
+        if (call->err != MCOMM_SUCCESS)
+            return true;
+    }
+    return call->algo->step(call);
+}
+
+void mci_coll_comm_step(struct coll_comm *cc)
+{
+    while (!mci_list_is_empty(&cc->queue)) {
+        struct coll_call *call = mci_container_of(cc->queue.next, struct coll_call, link);
+        mcomm_err_t err = mci_coll_poisoned(call);
+
+        if (__builtin_expect(err != MCOMM_SUCCESS, 0)) {
+            mci_coll_call_fail(call, err);
+            continue;
+        }
+        if (!call_step(call))
+            return;
+        if (__builtin_expect(call->err != MCOMM_SUCCESS, 0))
+            mci_coll_poison(call, call->err);
+        call_over(call);
+    }
+}
+
+void mci_coll_call_fail(struct coll_call *call, mcomm_err_t err)
+{
+    call->err = err;
+    mci_coll_poison(call, err);
+    call_over(call);
+}
+
+static int calls_poll(void *arg)
+{
+    struct mci_list *node, *next;
+    int events = 0;
+
+    (void)arg;
+    MCI_LIST_FOREACH_SAFE (node, next, &active) {
+        struct coll_comm *cc = mci_container_of(node, struct coll_comm, active);
+        struct mci_list *first = cc->queue.next;
+
+        mci_comm_ref(cc->comm);
+        mci_coll_comm_step(cc);
+        events += cc->queue.next != first;
+        mci_comm_unref(cc->comm);
+    }
+    return events;
+}
+
+/* Nobody may be in a call of the library while calls go on. */
+static void on_tick(struct mci_loop_timer *timer)
+{
+    mci_progress();
+    is_ticking = !mci_list_is_empty(&active);
+    if (is_ticking)
+        mci_loop_timer_set(timer, TICK_NS);
+}
+
+void mci_coll_call_begin(struct coll_call *call, struct mci_comm *comm)
+{
+    struct coll_comm *cc = coll_comm_of(comm);
+
     call->comm = comm;
-    call->name = name;
+    call->stage = call->cursor = 0;
+    if (call->plan != NULL)
+        mci_coll_plan_rewind(call->plan); /* persistent, not for the first time */
+    else
+        call->algo = NULL;
     call->seq = comm->coll_seq++;
     call->tag = (int)(call->seq & MCOMM_TAG_MAX);
-    mci_wait_begin(&call->limit, comm->timeout_ms);
+    call->is_done = false;
+    call->err = MCOMM_SUCCESS;
+    call->scratch = NULL;
+    call->flow = NULL;
     mci_comm_ref(comm);
-    return mci_coll_poisoned(call);
-}
-
-mcomm_err_t mci_coll_end(struct coll_call *call, mcomm_err_t err)
-{
-    if (err != MCOMM_SUCCESS)
-        mci_coll_poison(call, err);
-    mci_comm_unref(call->comm);
-    return err;
-}
-
-void mci_coll_send_start(struct coll_call *call, struct mci_send *op, const void *buf,
-                         size_t nbytes, int dest)
-{
-    op->done = NULL;
-    mci_send_start(op, call->comm, MCI_CTX_COLL, buf, nbytes, dest, call->tag, 0);
-}
-
-void mci_coll_recv_start(struct coll_call *call, struct mci_recv *op, void *buf, size_t nbytes,
-                         int source)
-{
-    op->done = NULL;
-    op->stalled = NULL;
-    mci_recv_start(op, call->comm, MCI_CTX_COLL, buf, nbytes, source, call->tag);
-}
-
-static mcomm_err_t call_step(struct coll_call *call)
-{
-    mcomm_err_t err = mci_coll_poisoned(call);
-
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = mci_wait_step(&call->limit);
-    if (err == MCOMM_ERR_TIMEOUT)
-        err = mci_err_set(err, "%s number %u did not end within %d ms", call->name, call->seq,
-                          call->comm->timeout_ms);
-    return err;
-}
-
-/* The other side withdrew its half: it ends this call with an error and tells which. */
-static mcomm_err_t given_up(struct coll_call *call)
-{
-    mcomm_err_t err;
-
-    do {
-        err = call_step(call);
-    } while (err == MCOMM_SUCCESS);
-    return err;
-}
-
-static mcomm_err_t send_result(struct coll_call *call, const struct mci_send *op)
-{
-    if (op->err == MCOMM_ERR_CANCELLED)
-        return given_up(call);
-    return op->err == MCOMM_SUCCESS ? MCOMM_SUCCESS : mci_send_explain(op, call->comm);
-}
-
-static mcomm_err_t recv_result(struct coll_call *call, const struct mci_recv *op, size_t nbytes)
-{
-    if (op->status.error == MCOMM_ERR_CANCELLED)
-        return given_up(call);
-    if (op->status.error != MCOMM_SUCCESS && op->status.error != MCOMM_ERR_TRUNCATE)
-        return mci_recv_explain(op, call->comm);
-    if (op->status.nbytes != nbytes)
-        return mci_err_set(MCOMM_ERR_MISMATCH,
-                           "%s: rank %d sends %zu bytes where rank %d expects %zu", call->name,
-                           op->status.source, op->status.nbytes, call->comm->rank, nbytes);
-    return MCOMM_SUCCESS;
-}
-
-mcomm_err_t mci_coll_send_wait(struct coll_call *call, struct mci_send *op)
-{
-    mcomm_err_t err = MCOMM_SUCCESS;
-
-    while (!op->is_done && err == MCOMM_SUCCESS)
-        err = call_step(call);
-    if (op->is_done)
-        return send_result(call, op);
-    mci_send_withdraw(op);
-    return err;
-}
-
-mcomm_err_t mci_coll_recv_wait(struct coll_call *call, struct mci_recv *op)
-{
-    size_t nbytes = op->nbytes;
-    mcomm_err_t err = MCOMM_SUCCESS;
-
-    while (!op->is_done && err == MCOMM_SUCCESS)
-        err = call_step(call);
-    if (op->is_done)
-        return recv_result(call, op, nbytes);
-    mci_recv_withdraw(op);
-    return err;
-}
-
-mcomm_err_t mci_coll_sendrecv(struct coll_call *call, const void *sendbuf, size_t send_nbytes,
-                              int dest, void *recvbuf, size_t recv_nbytes, int source)
-{
-    struct mci_send send;
-    struct mci_recv recv;
-    mcomm_err_t err = MCOMM_SUCCESS, send_err = MCOMM_SUCCESS;
-
-    if (source != COLL_NOBODY)
-        mci_coll_recv_start(call, &recv, recvbuf, recv_nbytes, source);
-    if (dest != COLL_NOBODY)
-        mci_coll_send_start(call, &send, sendbuf, send_nbytes, dest);
-    if (source != COLL_NOBODY)
-        err = mci_coll_recv_wait(call, &recv);
-    if (dest != COLL_NOBODY) {
-        if (err == MCOMM_SUCCESS)
-            send_err = mci_coll_send_wait(call, &send);
-        else
-            mci_send_withdraw(&send);
+    if (mci_list_is_empty(&cc->queue))
+        mci_list_push(&active, &cc->active);
+    mci_list_push(&cc->queue, &call->link);
+    if (cc->queue.next == &call->link)
+        mci_coll_comm_step(cc);
+    if (call->done != NULL && !is_ticking && !mci_list_is_empty(&active)) {
+        is_ticking = true;
+        mci_loop_timer_set(&tick, TICK_NS);
     }
-    return err != MCOMM_SUCCESS ? err : send_err;
+}
+
+mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args)
+{
+    struct coll_call call;
+    struct mci_waiter limit;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    call.args = *args;
+    call.done = NULL;
+    call.plan = NULL;
+    mci_coll_call_begin(&call, comm);
+    if (!call.is_done) {
+        struct coll_comm *cc = coll_comm_of(comm);
+
+        mci_wait_begin(&limit, comm->timeout_ms);
+        do {
+            for (int i = 0; i < QUICK_LOOKS && !call.is_done && cc->queue.next == &call.link; i++)
+                mci_coll_comm_step(cc);
+            if (!call.is_done)
+                err = mci_wait_step(&limit);
+        } while (!call.is_done && err == MCOMM_SUCCESS);
+        if (!call.is_done) {
+            if (err == MCOMM_ERR_TIMEOUT)
+                mci_err_set(err, "%s number %u did not end within %d ms",
+                            mci_coll_kind_name(args->kind), call.seq, comm->timeout_ms);
+            mci_coll_call_fail(&call, err);
+        } else if (call.err != MCOMM_SUCCESS) {
+            mci_coll_poison_explain(&call);
+        }
+    }
+    mci_coll_plan_free(call.plan);
+    mci_comm_unref(comm);
+    return call.err;
+}
+
+mcomm_err_t mci_coll_call_start_module(void)
+{
+    mci_list_init(&active);
+    mci_loop_timer_init(&tick, on_tick, NULL);
+    is_ticking = false;
+    return mci_poll_add(calls_poll, NULL, 1);
+}
+
+void mci_coll_call_stop_module(void)
+{
+    mci_loop_timer_cancel(&tick);
+    mci_poll_remove(calls_poll, NULL);
 }

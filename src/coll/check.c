@@ -1,55 +1,274 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Setting MCOMM_CHECK: before a collective all members show each other what they are about to call.
- * All compare with rank 0 and so find the same first pair that differs.
+ * Arguments of collectives: this member's own, and, with the setting MCOMM_CHECK, everybody's. Then
+ * before a collective all members show each other what they are about to call; all compare with
+ * rank 0 and so find the same first pair that differs.
  */
 #include "coll/coll_priv.h"
 
-static const char *const what_names[] = {
+static const char *const kind_names[COLL_KIND_NUM] = {
     [COLL_BARRIER] = "barrier",
     [COLL_BCAST] = "bcast",
-    [COLL_ALLGATHER] = "allgather",
+    [COLL_REDUCE] = "reduce",
     [COLL_ALLREDUCE] = "allreduce",
+    [COLL_GATHER] = "gather",
+    [COLL_GATHERV] = "gatherv",
+    [COLL_SCATTER] = "scatter",
+    [COLL_SCATTERV] = "scatterv",
+    [COLL_ALLGATHER] = "allgather",
+    [COLL_ALLGATHERV] = "allgatherv",
+    [COLL_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+    [COLL_REDUCE_SCATTER] = "reduce_scatter",
+    [COLL_ALLTOALL] = "alltoall",
+    [COLL_ALLTOALLV] = "alltoallv",
+    [COLL_SCAN] = "scan",
+    [COLL_EXSCAN] = "exscan",
 };
 
-static const char *what_name(int32_t what)
+/* What a kind has, in the terms of the checks below. */
+#define HAS_ROOT 1u
+#define HAS_OP 2u
+#define SENDS_ALL 4u     /* a block for every rank is read */
+#define RECVS_ALL 8u     /* a block of every rank is written */
+#define SEND_AT_ROOT 16u /* only the root reads sendbuf */
+#define RECV_AT_ROOT 32u /* only the root writes recvbuf */
+#define PLACE_SEND 64u   /* sendbuf may be MCOMM_IN_PLACE */
+#define PLACE_ROOT 128u  /* but at the root only */
+#define PLACE_RECV 256u  /* recvbuf may be, at the root */
+
+static const unsigned traits[COLL_KIND_NUM] = {
+    [COLL_BCAST] = HAS_ROOT,
+    [COLL_REDUCE] = HAS_ROOT | HAS_OP | RECV_AT_ROOT | PLACE_SEND | PLACE_ROOT,
+    [COLL_ALLREDUCE] = HAS_OP | PLACE_SEND,
+    [COLL_GATHER] = HAS_ROOT | RECVS_ALL | RECV_AT_ROOT | PLACE_SEND | PLACE_ROOT,
+    [COLL_GATHERV] = HAS_ROOT | RECVS_ALL | RECV_AT_ROOT | PLACE_SEND | PLACE_ROOT,
+    [COLL_SCATTER] = HAS_ROOT | SENDS_ALL | SEND_AT_ROOT | PLACE_RECV,
+    [COLL_SCATTERV] = HAS_ROOT | SENDS_ALL | SEND_AT_ROOT | PLACE_RECV,
+    [COLL_ALLGATHER] = RECVS_ALL | PLACE_SEND,
+    [COLL_ALLGATHERV] = RECVS_ALL | PLACE_SEND,
+    [COLL_REDUCE_SCATTER_BLOCK] = HAS_OP | SENDS_ALL | PLACE_SEND,
+    [COLL_REDUCE_SCATTER] = HAS_OP | SENDS_ALL | PLACE_SEND,
+    [COLL_ALLTOALL] = SENDS_ALL | RECVS_ALL | PLACE_SEND,
+    [COLL_ALLTOALLV] = SENDS_ALL | RECVS_ALL | PLACE_SEND,
+    [COLL_SCAN] = HAS_OP | PLACE_SEND,
+    [COLL_EXSCAN] = HAS_OP | PLACE_SEND,
+};
+
+const char *mci_coll_kind_name(enum coll_kind kind)
 {
-    return what >= COLL_BARRIER && what <= COLL_ALLREDUCE ? what_names[what] : "something else";
+    return (unsigned)kind < COLL_KIND_NUM && kind_names[kind] != NULL ? kind_names[kind]
+                                                                      : "something else";
 }
 
-static mcomm_err_t compare(const struct coll_signature *a, const struct coll_signature *b, int rank)
+/* ---- one side's buffer ---- */
+struct extent {
+    const char *name;
+    const void *buf;
+    size_t nbytes; /* from buf to the end of what may be touched */
+};
+
+/* End of the last block of an array; elements. */
+static mcomm_err_t counts_extent(const struct mci_comm *comm, const char *counts_name,
+                                 const size_t *counts, const char *displs_name,
+                                 const size_t *displs, size_t elem, size_t *count_p)
 {
-    if (a->what != b->what)
-        return mci_err_set(MCOMM_ERR_MISMATCH, "rank 0 calls %s, rank %d calls %s",
-                           what_name(a->what), rank, what_name(b->what));
-    if (a->count != b->count)
-        return mci_err_set(MCOMM_ERR_MISMATCH, "%s: count is %llu at rank 0, %llu at rank %d",
-                           what_name(a->what), (unsigned long long)a->count,
-                           (unsigned long long)b->count, rank);
-    if (a->dtype != b->dtype)
-        return mci_err_set(MCOMM_ERR_MISMATCH, "%s: dtype is %s at rank 0, %s at rank %d",
-                           what_name(a->what), mci_dtype_name((mcomm_datatype_t)a->dtype),
-                           mci_dtype_name((mcomm_datatype_t)b->dtype), rank);
-    if (a->op != b->op)
-        return mci_err_set(MCOMM_ERR_MISMATCH, "%s: op is %s at rank 0, %s at rank %d",
-                           what_name(a->what), mci_op_name((mcomm_op_t)a->op),
-                           mci_op_name((mcomm_op_t)b->op), rank);
-    if (a->root != b->root)
-        return mci_err_set(MCOMM_ERR_MISMATCH, "%s: root is %d at rank 0, %d at rank %d",
-                           what_name(a->what), a->root, b->root, rank);
+    size_t end = 0, sum = 0;
+    mcomm_err_t err = mci_check_pointer(counts_name, counts);
+
+    if (err == MCOMM_SUCCESS && displs_name != NULL)
+        err = mci_check_pointer(displs_name, displs);
+    for (int i = 0; i < comm->size && err == MCOMM_SUCCESS; i++) {
+        size_t begin = displs_name != NULL ? displs[i] : sum;
+
+        err = mci_check_count(counts_name, counts[i], elem);
+        if (err == MCOMM_SUCCESS)
+            err = mci_check_count(displs_name != NULL ? displs_name : counts_name, begin, elem);
+        if (err == MCOMM_SUCCESS && counts[i] > 0 && begin + counts[i] > end)
+            end = begin + counts[i];
+        sum = begin + counts[i];
+    }
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_count(counts_name, end, elem);
+    *count_p = end;
+    return err;
+}
+
+static mcomm_err_t send_extent(const struct mci_comm *comm, const struct coll_args *args,
+                               struct extent *send)
+{
+    unsigned what = traits[args->kind];
+    size_t count = args->count;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    *send = (struct extent){"sendbuf", args->sendbuf, 0};
+    if (args->kind == COLL_BARRIER || args->kind == COLL_BCAST ||
+        ((what & SEND_AT_ROOT) && comm->rank != args->root) || args->sendbuf == MCOMM_IN_PLACE)
+        return MCOMM_SUCCESS;
+    if (args->kind == COLL_SCATTERV || args->kind == COLL_ALLTOALLV)
+        err = counts_extent(comm, "send_counts", args->send_counts,
+                            args->kind == COLL_SCATTERV ? "displs" : "send_displs",
+                            args->send_displs, args->elem, &count);
+    else if (args->kind == COLL_REDUCE_SCATTER)
+        err = counts_extent(comm, "recv_counts", args->recv_counts, NULL, NULL, args->elem, &count);
+    else if (what & SENDS_ALL)
+        count *= (size_t)comm->size;
+    send->nbytes = count * args->elem;
+    return err;
+}
+
+static mcomm_err_t recv_extent(const struct mci_comm *comm, const struct coll_args *args,
+                               struct extent *recv)
+{
+    unsigned what = traits[args->kind];
+    size_t count = args->count;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    *recv = (struct extent){args->kind == COLL_BCAST ? "buf" : "recvbuf", args->recvbuf, 0};
+    if (args->kind == COLL_BARRIER || ((what & RECV_AT_ROOT) && comm->rank != args->root) ||
+        args->recvbuf == MCOMM_IN_PLACE)
+        return MCOMM_SUCCESS;
+    if (args->kind == COLL_GATHERV || args->kind == COLL_ALLGATHERV || args->kind == COLL_ALLTOALLV)
+        err = counts_extent(comm, "recv_counts", args->recv_counts,
+                            args->kind == COLL_ALLTOALLV ? "recv_displs" : "displs",
+                            args->recv_displs, args->elem, &count);
+    else if (args->kind == COLL_REDUCE_SCATTER)
+        err = counts_extent(comm, "recv_counts", args->recv_counts, NULL, NULL, args->elem, &count);
+    else if ((what & RECVS_ALL) ||
+             (args->kind == COLL_REDUCE_SCATTER_BLOCK && args->sendbuf == MCOMM_IN_PLACE))
+        count *= (size_t)comm->size;
+    if (err == MCOMM_SUCCESS && args->kind == COLL_REDUCE_SCATTER &&
+        args->sendbuf != MCOMM_IN_PLACE)
+        count = args->recv_counts[comm->rank];
+    recv->nbytes = count * args->elem;
+    return err;
+}
+
+static mcomm_err_t check_place(const struct mci_comm *comm, const struct coll_args *args)
+{
+    unsigned what = traits[args->kind];
+    bool is_root = comm->rank == args->root;
+    const char *kind = mci_coll_kind_name(args->kind);
+
+    if (args->sendbuf == MCOMM_IN_PLACE &&
+        (!(what & PLACE_SEND) || ((what & PLACE_ROOT) && !is_root)))
+        return mci_err_set(MCOMM_ERR_BUFFER, "%s: sendbuf is MCOMM_IN_PLACE, which rank %d may not",
+                           kind, comm->rank);
+    if (args->recvbuf == MCOMM_IN_PLACE && !((what & PLACE_RECV) && is_root))
+        return mci_err_set(MCOMM_ERR_BUFFER, "%s: %s is MCOMM_IN_PLACE, which rank %d may not",
+                           kind, args->kind == COLL_BCAST ? "buf" : "recvbuf", comm->rank);
     return MCOMM_SUCCESS;
 }
 
-mcomm_err_t mci_coll_check(struct mci_comm *comm, mcomm_err_t err,
-                           const struct coll_signature *mine)
+static mcomm_err_t check_overlap(const struct extent *a, const struct extent *b)
 {
-    struct coll_signature *all = mci_mem_alloc((size_t)comm->size * sizeof(*all));
+    uintptr_t x = (uintptr_t)a->buf, y = (uintptr_t)b->buf;
 
-    if (all == NULL) /* the barrier's messages are as good for telling an error */
-        return mci_comm_barrier(
-            comm, mci_err_set(MCOMM_ERR_NO_MEM, "no memory to compare %d signatures", comm->size));
-    err = mci_comm_allgather(comm, err, mine, all, sizeof(*mine));
+    if (a->nbytes == 0 || b->nbytes == 0 || x >= y + b->nbytes || y >= x + a->nbytes)
+        return MCOMM_SUCCESS;
+    return mci_err_set(MCOMM_ERR_BUFFER,
+                       "%s %p (%zu bytes) overlaps %s %p (%zu bytes); use MCOMM_IN_PLACE", a->name,
+                       a->buf, a->nbytes, b->name, b->buf, b->nbytes);
+}
+
+static mcomm_err_t check_buffers(const struct mci_comm *comm, const struct coll_args *args)
+{
+    struct extent send, recv;
+    mcomm_err_t err = send_extent(comm, args, &send);
+
+    if (err == MCOMM_SUCCESS)
+        err = recv_extent(comm, args, &recv);
+    if (err == MCOMM_SUCCESS && (send.nbytes > 0 || recv.nbytes > 0))
+        err = check_place(comm, args);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_buffer(recv.name, recv.buf, recv.nbytes);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_buffer(send.name, send.buf, send.nbytes);
+    if (err == MCOMM_SUCCESS)
+        err = check_overlap(&send, &recv);
+    return err;
+}
+
+mcomm_err_t mci_coll_check_args(const struct mci_comm *comm, struct coll_args *args)
+{
+    unsigned what = traits[args->kind];
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    if (args->kind == COLL_BARRIER)
+        return MCOMM_SUCCESS;
+    args->elem = mci_dtype_nbytes(args->dtype);
+    if (what & HAS_OP)
+        err = mci_fold_check(args->dtype, args->op);
+    else if (args->elem == 0)
+        err =
+            mci_err_set(MCOMM_ERR_TYPE, "dtype is %d, which is no element type", (int)args->dtype);
+    if (err == MCOMM_SUCCESS && args->op == MCOMM_AVG &&
+        (args->kind == COLL_SCAN || args->kind == COLL_EXSCAN))
+        err = mci_err_set(MCOMM_ERR_OP, "op is AVG, which %s has not",
+                          mci_coll_kind_name(args->kind));
+    if (err == MCOMM_SUCCESS && (what & HAS_ROOT))
+        err = mci_check_rank(comm, "root", args->root);
+    if (err == MCOMM_SUCCESS)
+        err =
+            mci_check_count("count", args->count,
+                            args->elem * (what & (SENDS_ALL | RECVS_ALL) ? (size_t)comm->size : 1));
+    return err == MCOMM_SUCCESS ? check_buffers(comm, args) : err;
+}
+
+/* ---- everybody's ---- */
+struct signature {
+    uint64_t count; /* 0 where it may differ */
+    int32_t kind, dtype, op, root;
+};
+
+static mcomm_err_t differ(const struct signature *a, const char *what, const char *of_a,
+                          const char *of_b, int rank)
+{
+    return mci_err_set(MCOMM_ERR_MISMATCH, "%s: %s is %s at rank 0, %s at rank %d",
+                       mci_coll_kind_name((enum coll_kind)a->kind), what, of_a, of_b, rank);
+}
+
+static mcomm_err_t compare(const struct signature *a, const struct signature *b, int rank)
+{
+    if (a->kind != b->kind)
+        return mci_err_set(MCOMM_ERR_MISMATCH, "rank 0 calls %s, rank %d calls %s",
+                           mci_coll_kind_name((enum coll_kind)a->kind), rank,
+                           mci_coll_kind_name((enum coll_kind)b->kind));
+    if (a->count != b->count)
+        return mci_err_set(MCOMM_ERR_MISMATCH, "%s: count is %llu at rank 0, %llu at rank %d",
+                           mci_coll_kind_name((enum coll_kind)a->kind),
+                           (unsigned long long)a->count, (unsigned long long)b->count, rank);
+    if (a->dtype != b->dtype)
+        return differ(a, "dtype", mci_dtype_name((mcomm_datatype_t)a->dtype),
+                      mci_dtype_name((mcomm_datatype_t)b->dtype), rank);
+    if (a->op != b->op)
+        return differ(a, "op", mci_fold_op_name((mcomm_op_t)a->op),
+                      mci_fold_op_name((mcomm_op_t)b->op), rank);
+    if (a->root != b->root)
+        return mci_err_set(MCOMM_ERR_MISMATCH, "%s: root is %d at rank 0, %d at rank %d",
+                           mci_coll_kind_name((enum coll_kind)a->kind), a->root, b->root, rank);
+    return MCOMM_SUCCESS;
+}
+
+static bool may_differ_in_count(enum coll_kind kind)
+{
+    return kind == COLL_GATHERV || kind == COLL_SCATTERV || kind == COLL_ALLGATHERV ||
+           kind == COLL_ALLTOALLV;
+}
+
+mcomm_err_t mci_coll_check_others(struct mci_comm *comm, mcomm_err_t err,
+                                  const struct coll_args *args)
+{
+    struct signature mine = {.count = may_differ_in_count(args->kind) ? 0 : args->count,
+                             .kind = (int32_t)args->kind,
+                             .dtype = (int32_t)args->dtype,
+                             .op = args->op >= MCOMM_OP_USER ? MCOMM_OP_USER : (int32_t)args->op,
+                             .root = args->root};
+    struct signature *all = mci_mem_alloc((size_t)comm->size * sizeof(*all)), spare;
+
+    if (all == NULL)
+        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory to compare %d signatures", comm->size);
+    err = mci_comm_allgather(comm, err, &mine, all != NULL ? all : &spare, sizeof(mine));
     for (int i = 1; i < comm->size && err == MCOMM_SUCCESS; i++)
         err = compare(&all[0], &all[i], i);
     mci_mem_free(all);

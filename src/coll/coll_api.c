@@ -1,150 +1,205 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Exported collectives: check the arguments, with the setting "check" compare them with the other
- * members', call select.c. With that setting a member's bad argument is told to the others too.
+ * Exported collectives: each in three forms that fill the same arguments. They are checked here,
+ * with the setting "check" compared with the other members', and handed on.
  */
 #include "coll/coll_priv.h"
 #include "base/settings.h"
 
 /* On success the engine lock is held. */
-static mcomm_err_t enter(mcomm_comm_t handle, struct mci_comm **comm_p)
+static mcomm_err_t enter(mcomm_comm_t handle, struct coll_args *args, struct mci_comm **comm_p)
 {
+    struct mci_comm *comm;
     mcomm_err_t err = mci_check_init();
 
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    err = mci_comm_lookup("comm", handle, comm_p);
+    err = mci_comm_lookup("comm", handle, &comm);
+    if (err == MCOMM_SUCCESS) {
+        err = mci_coll_check_args(comm, args);
+        if (mci_settings.check && comm->size > 1)
+            err = mci_coll_check_others(comm, err, args);
+    }
     if (err != MCOMM_SUCCESS)
         mci_engine_unlock();
+    *comm_p = comm;
     return err;
 }
 
-static mcomm_err_t leave(mcomm_err_t err)
+static mcomm_err_t run(mcomm_comm_t handle, struct coll_args args)
 {
+    struct mci_comm *comm;
+    mcomm_err_t err = enter(handle, &args, &comm);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    err = mci_coll_run(comm, &args);
     mci_engine_unlock();
     return err;
 }
 
-static mcomm_err_t compare(struct mci_comm *comm, mcomm_err_t err,
-                           const struct coll_signature *mine)
+static mcomm_err_t start(mcomm_comm_t handle, struct coll_args args, bool is_persistent,
+                         mcomm_request_t *request_p)
 {
-    return mci_settings.check && comm->size > 1 ? mci_coll_check(comm, err, mine) : err;
-}
+    struct mci_comm *comm;
+    mcomm_err_t err = enter(handle, &args, &comm);
 
-static mcomm_err_t check_elements(size_t count, mcomm_datatype_t dtype, size_t ranks)
-{
-    size_t elem = mci_dtype_nbytes(dtype);
-
-    if (elem == 0)
-        return mci_err_set(MCOMM_ERR_TYPE, "dtype is %d, which is no element type", (int)dtype);
-    return mci_check_count("count", count, elem * ranks);
-}
-
-static bool overlaps(const void *a, size_t a_nbytes, const void *b, size_t b_nbytes)
-{
-    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
-
-    return a_nbytes > 0 && b_nbytes > 0 && x < y + b_nbytes && y < x + a_nbytes;
-}
-
-static mcomm_err_t check_two(const void *sendbuf, size_t send_nbytes, const void *recvbuf,
-                             size_t recv_nbytes)
-{
-    mcomm_err_t err = MCOMM_SUCCESS;
-
-    if (recvbuf == MCOMM_IN_PLACE && recv_nbytes > 0)
-        return mci_err_set(MCOMM_ERR_BUFFER, "recvbuf is MCOMM_IN_PLACE; only sendbuf may be");
-    err = mci_check_buffer("recvbuf", recvbuf, recv_nbytes);
-    if (err != MCOMM_SUCCESS || sendbuf == MCOMM_IN_PLACE)
+    if (err != MCOMM_SUCCESS)
         return err;
-    err = mci_check_buffer("sendbuf", sendbuf, send_nbytes);
-    if (err == MCOMM_SUCCESS && overlaps(sendbuf, send_nbytes, recvbuf, recv_nbytes))
-        err = mci_err_set(MCOMM_ERR_BUFFER,
-                          "sendbuf %p (%zu bytes) overlaps recvbuf %p (%zu bytes); "
-                          "use MCOMM_IN_PLACE",
-                          sendbuf, send_nbytes, recvbuf, recv_nbytes);
+    err = mci_check_pointer("request_p", request_p);
+    if (err == MCOMM_SUCCESS)
+        err = mci_coll_request_new(comm, &args, is_persistent, request_p);
+    mci_engine_unlock();
     return err;
 }
 
+/* ---- operations ---- */
+mcomm_err_t mcomm_op_create(mcomm_reduce_fn_t fn, void *arg, int is_commutative, mcomm_op_t *op_p)
+{
+    mcomm_err_t err = mci_check_init();
+
+    if (err == MCOMM_SUCCESS && fn == NULL)
+        err = mci_err_set(MCOMM_ERR_ARG, "fn is NULL");
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("op_p", op_p);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_fold_op_create(fn, arg, is_commutative != 0, op_p);
+    mci_engine_unlock();
+    return err;
+}
+
+mcomm_err_t mcomm_op_free(mcomm_op_t *op_p)
+{
+    mcomm_err_t err = mci_check_init();
+
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("op_p", op_p);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_fold_op_free(*op_p);
+    mci_engine_unlock();
+    if (err == MCOMM_SUCCESS)
+        *op_p = MCOMM_OP_NULL;
+    return err;
+}
+
+mcomm_err_t mcomm_reduce_local(const void *in, void *inout, size_t count, mcomm_datatype_t dtype,
+                               mcomm_op_t op)
+{
+    size_t elem = mci_dtype_nbytes(dtype);
+    mcomm_err_t err = mci_check_init();
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = mci_fold_check(dtype, op);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_count("count", count, elem);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_buffer("in", in, count * elem);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_buffer("inout", inout, count * elem);
+    if (err == MCOMM_SUCCESS)
+        mci_fold_two(inout, in, inout, count, dtype, op);
+    mci_engine_unlock();
+    return err;
+}
+
+/* ---- collectives ---- */
 mcomm_err_t mcomm_barrier(mcomm_comm_t comm)
 {
-    struct coll_signature mine = {.what = COLL_BARRIER};
-    struct mci_comm *c;
-    mcomm_err_t err = enter(comm, &c);
-
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = compare(c, MCOMM_SUCCESS, &mine);
-    if (err == MCOMM_SUCCESS)
-        err = mci_coll_barrier(c);
-    return leave(err);
+    return run(comm, (struct coll_args){.kind = COLL_BARRIER});
 }
 
-mcomm_err_t mcomm_bcast(void *buf, size_t count, mcomm_datatype_t dtype, int root,
-                        mcomm_comm_t comm)
+mcomm_err_t mcomm_ibarrier(mcomm_comm_t comm, mcomm_request_t *request_p)
 {
-    struct coll_signature mine = {
-        .what = COLL_BCAST, .count = count, .dtype = (int32_t)dtype, .root = root};
-    struct mci_comm *c;
-    mcomm_err_t err = enter(comm, &c);
-
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = check_elements(count, dtype, 1);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_rank(c, "root", root);
-    if (err == MCOMM_SUCCESS && buf == MCOMM_IN_PLACE && count > 0)
-        err = mci_err_set(MCOMM_ERR_BUFFER, "buf is MCOMM_IN_PLACE, which bcast does not know");
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_buffer("buf", buf, count * mci_dtype_nbytes(dtype));
-    err = compare(c, err, &mine);
-    if (err == MCOMM_SUCCESS)
-        err = mci_coll_bcast(c, buf, count * mci_dtype_nbytes(dtype), root);
-    return leave(err);
+    return start(comm, (struct coll_args){.kind = COLL_BARRIER}, false, request_p);
 }
 
-mcomm_err_t mcomm_allgather(const void *sendbuf, void *recvbuf, size_t count,
-                            mcomm_datatype_t dtype, mcomm_comm_t comm)
+mcomm_err_t mcomm_barrier_init(mcomm_comm_t comm, mcomm_request_t *request_p)
 {
-    struct coll_signature mine = {.what = COLL_ALLGATHER, .count = count, .dtype = (int32_t)dtype};
-    struct mci_comm *c;
-    size_t nbytes = 0;
-    mcomm_err_t err = enter(comm, &c);
+    return start(comm, (struct coll_args){.kind = COLL_BARRIER}, true, request_p);
+}
 
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = check_elements(count, dtype, (size_t)c->size);
-    if (err == MCOMM_SUCCESS) {
-        nbytes = count * mci_dtype_nbytes(dtype);
-        err = check_two(sendbuf, nbytes, recvbuf, nbytes * (size_t)c->size);
+/* The three forms of a collective: parameters, then the arguments they make. */
+#define PARAMS(...) __VA_ARGS__
+#define FORMS(NAME, PARAMETERS, ...)                                                               \
+    mcomm_err_t mcomm_##NAME(PARAMS PARAMETERS, mcomm_comm_t comm)                                 \
+    {                                                                                              \
+        return run(comm, (struct coll_args){__VA_ARGS__});                                         \
+    }                                                                                              \
+    mcomm_err_t mcomm_i##NAME(PARAMS PARAMETERS, mcomm_comm_t comm, mcomm_request_t *request_p)    \
+    {                                                                                              \
+        return start(comm, (struct coll_args){__VA_ARGS__}, false, request_p);                     \
+    }                                                                                              \
+    mcomm_err_t mcomm_##NAME##_init(PARAMS PARAMETERS, mcomm_comm_t comm,                          \
+                                    mcomm_request_t *request_p)                                    \
+    {                                                                                              \
+        return start(comm, (struct coll_args){__VA_ARGS__}, true, request_p);                      \
     }
-    err = compare(c, err, &mine);
-    if (err == MCOMM_SUCCESS)
-        err = mci_coll_allgather(c, sendbuf, recvbuf, nbytes);
-    return leave(err);
-}
 
-mcomm_err_t mcomm_allreduce(const void *sendbuf, void *recvbuf, size_t count,
-                            mcomm_datatype_t dtype, mcomm_op_t op, mcomm_comm_t comm)
-{
-    struct coll_signature mine = {
-        .what = COLL_ALLREDUCE, .count = count, .dtype = (int32_t)dtype, .op = (int32_t)op};
-    struct mci_comm *c;
-    mcomm_err_t err = enter(comm, &c);
-
-    if (err != MCOMM_SUCCESS)
-        return err;
-    err = check_elements(count, dtype, 1);
-    if (err == MCOMM_SUCCESS && !mci_coll_op_is_legal(op, dtype))
-        err = mci_err_set(MCOMM_ERR_OP, "op is %d (%s), not legal for a reduction of %s", (int)op,
-                          mci_op_name(op), mci_dtype_name(dtype));
-    if (err == MCOMM_SUCCESS)
-        err = check_two(sendbuf, count * mci_dtype_nbytes(dtype), recvbuf,
-                        count * mci_dtype_nbytes(dtype));
-    err = compare(c, err, &mine);
-    if (err == MCOMM_SUCCESS)
-        err = mci_coll_allreduce(c, sendbuf, recvbuf, count, dtype, op);
-    return leave(err);
-}
+FORMS(bcast, (void *buf, size_t count, mcomm_datatype_t dtype, int root), .kind = COLL_BCAST,
+      .recvbuf = buf, .count = count, .dtype = dtype, .root = root)
+FORMS(reduce,
+      (const void *sendbuf, void *recvbuf, size_t count, mcomm_datatype_t dtype, mcomm_op_t op,
+       int root),
+      .kind = COLL_REDUCE, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .dtype = dtype,
+      .op = op, .root = root)
+FORMS(allreduce,
+      (const void *sendbuf, void *recvbuf, size_t count, mcomm_datatype_t dtype, mcomm_op_t op),
+      .kind = COLL_ALLREDUCE, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count,
+      .dtype = dtype, .op = op)
+FORMS(gather, (const void *sendbuf, void *recvbuf, size_t count, mcomm_datatype_t dtype, int root),
+      .kind = COLL_GATHER, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .dtype = dtype,
+      .root = root)
+FORMS(gatherv,
+      (const void *sendbuf, size_t send_count, void *recvbuf, const size_t *recv_counts,
+       const size_t *displs, mcomm_datatype_t dtype, int root),
+      .kind = COLL_GATHERV, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = send_count,
+      .recv_counts = recv_counts, .recv_displs = displs, .dtype = dtype, .root = root)
+FORMS(scatter, (const void *sendbuf, void *recvbuf, size_t count, mcomm_datatype_t dtype, int root),
+      .kind = COLL_SCATTER, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .dtype = dtype,
+      .root = root)
+FORMS(scatterv,
+      (const void *sendbuf, const size_t *send_counts, const size_t *displs, void *recvbuf,
+       size_t recv_count, mcomm_datatype_t dtype, int root),
+      .kind = COLL_SCATTERV, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = recv_count,
+      .send_counts = send_counts, .send_displs = displs, .dtype = dtype, .root = root)
+FORMS(allgather, (const void *sendbuf, void *recvbuf, size_t count, mcomm_datatype_t dtype),
+      .kind = COLL_ALLGATHER, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count,
+      .dtype = dtype)
+FORMS(allgatherv,
+      (const void *sendbuf, size_t send_count, void *recvbuf, const size_t *recv_counts,
+       const size_t *displs, mcomm_datatype_t dtype),
+      .kind = COLL_ALLGATHERV, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = send_count,
+      .recv_counts = recv_counts, .recv_displs = displs, .dtype = dtype)
+FORMS(reduce_scatter_block,
+      (const void *sendbuf, void *recvbuf, size_t count, mcomm_datatype_t dtype, mcomm_op_t op),
+      .kind = COLL_REDUCE_SCATTER_BLOCK, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count,
+      .dtype = dtype, .op = op)
+FORMS(reduce_scatter,
+      (const void *sendbuf, void *recvbuf, const size_t *recv_counts, mcomm_datatype_t dtype,
+       mcomm_op_t op),
+      .kind = COLL_REDUCE_SCATTER, .sendbuf = sendbuf, .recvbuf = recvbuf,
+      .recv_counts = recv_counts, .dtype = dtype, .op = op)
+FORMS(alltoall, (const void *sendbuf, void *recvbuf, size_t count, mcomm_datatype_t dtype),
+      .kind = COLL_ALLTOALL, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .dtype = dtype)
+FORMS(alltoallv,
+      (const void *sendbuf, const size_t *send_counts, const size_t *send_displs, void *recvbuf,
+       const size_t *recv_counts, const size_t *recv_displs, mcomm_datatype_t dtype),
+      .kind = COLL_ALLTOALLV, .sendbuf = sendbuf, .recvbuf = recvbuf, .send_counts = send_counts,
+      .send_displs = send_displs, .recv_counts = recv_counts, .recv_displs = recv_displs,
+      .dtype = dtype)
+FORMS(scan,
+      (const void *sendbuf, void *recvbuf, size_t count, mcomm_datatype_t dtype, mcomm_op_t op),
+      .kind = COLL_SCAN, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .dtype = dtype,
+      .op = op)
+FORMS(exscan,
+      (const void *sendbuf, void *recvbuf, size_t count, mcomm_datatype_t dtype, mcomm_op_t op),
+      .kind = COLL_EXSCAN, .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .dtype = dtype,
+      .op = op)

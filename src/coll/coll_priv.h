@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * What the files of this folder share. A *call* is one collective under way, on the stack of its
- * thread. Whoever ends a call with an error tells all members (poison.c), so that nobody waits for
- * a message that will not come.
+ * What the files of this folder share.
+ *
+ * A *call* is one collective under way. Calls of a communicator stand in a queue, in the order in
+ * which all members made them, and only the first one moves: so the shared cells of a node and the
+ * tags of messages are always one call's. An *algorithm* moves a call by steps: it goes on as far
+ * as it can without waiting. Steps are made by whoever drives progress: a waiting caller, any other
+ * call of the library, or the monitor thread.
+ *
+ * Two kinds of algorithm: a *plan* is a list of messages and local work made beforehand (plan.c);
+ * within a node, calls use the communicator's shared segment (node.c): slots for small payloads,
+ * rings for large ones. lock: engine, for all of this file.
  */
 #ifndef MCI_COLL_COLL_PRIV_H
 #define MCI_COLL_COLL_PRIV_H
@@ -12,72 +20,144 @@
 
 #include "base/mem.h"
 #include "coll/coll.h"
+#include "coll/fold.h"
 #include "pt2pt/pt2pt.h"
 #include "rma/rma.h"
 
-struct coll_call {
-    struct mci_comm *comm;
+/* ---- one collective ------------------------------------------------------------------------- */
+struct coll_call;
+struct coll_plan;
+
+struct coll_algo {
     const char *name;
-    uint32_t seq; /* number of the call in its communicator */
-    int tag;
-    struct mci_waiter limit; /* of the whole call */
+    /* Make call->plan; NULL: it needs none. */
+    mcomm_err_t (*build)(struct coll_call *call);
+    /* Go on as far as possible. true: over, with call->err. */
+    bool (*step)(struct coll_call *call);
 };
 
-#define COLL_NOBODY (-1)
+struct coll_call {
+    struct coll_args args;
+    struct mci_comm *comm;        /* a reference */
+    const struct coll_algo *algo; /* chosen when the call comes to the head of the queue */
+    struct mci_list link;         /* queue of its communicator */
+    uint32_t seq;                 /* number of the call in its communicator */
+    int tag;
+    bool is_done;
+    mcomm_err_t err;
+    void (*done)(struct coll_call *call); /* NULL: somebody waits on is_done */
+    /* the algorithm's */
+    int stage;
+    int cursor;
+    struct coll_plan *plan;
+    void *scratch; /* freed with the call */
+    struct coll_flow *flow;
+};
 
-/* ---- call.c. lock: engine ---- */
-mcomm_err_t mci_coll_begin(struct coll_call *call, struct mci_comm *comm, const char *name);
-/* Tells the members if err is one; returns it. */
-mcomm_err_t mci_coll_end(struct coll_call *call, mcomm_err_t err);
-/* Both at once; COLL_NOBODY leaves one side out. A message of another size is MCOMM_ERR_MISMATCH.
- */
-mcomm_err_t mci_coll_sendrecv(struct coll_call *call, const void *sendbuf, size_t send_nbytes,
-                              int dest, void *recvbuf, size_t recv_nbytes, int source);
-/* Wait until op is done; on an error it is withdrawn. */
-mcomm_err_t mci_coll_send_wait(struct coll_call *call, struct mci_send *op);
-mcomm_err_t mci_coll_recv_wait(struct coll_call *call, struct mci_recv *op);
-void mci_coll_send_start(struct coll_call *call, struct mci_send *op, const void *buf,
-                         size_t nbytes, int dest);
-void mci_coll_recv_start(struct coll_call *call, struct mci_recv *op, void *buf, size_t nbytes,
-                         int source);
+/* What coll keeps for a communicator: comm->coll. */
+struct coll_comm {
+    struct mci_comm *comm;
+    struct mci_list queue;  /* of calls */
+    struct mci_list active; /* link: communicators whose queue is not empty */
+    struct coll_node *node; /* shared segment; NULL until the first call, or none */
+    bool is_plain;          /* no shared segment: not all on one node, or it could not be made */
+    struct poison {
+        bool is_set, has_told;
+        uint32_t seq;
+        int rank;
+        mcomm_err_t err;
+        char text[160]; /* of the member's own error, "" if another gave up first */
+    } poison;
+};
+static inline struct coll_comm *coll_comm_of(const struct mci_comm *comm)
+{
+    return comm->coll;
+}
 
-/* ---- poison.c. lock: engine ---- */
+/* ---- call.c ---- */
+mcomm_err_t mci_coll_call_start_module(void);
+void mci_coll_call_stop_module(void);
+/* Queue it and go on as far as possible. args, done and link (not linked) are set. */
+void mci_coll_call_begin(struct coll_call *call, struct mci_comm *comm);
+/* End a call that waits in its queue; all members learn of it. */
+void mci_coll_call_fail(struct coll_call *call, mcomm_err_t err);
+/* Begin and wait, within the communicator's time limit. */
+mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args);
+/* More came for this communicator: look at its queue. */
+void mci_coll_comm_step(struct coll_comm *cc);
+
+/* ---- request.c: nonblocking and persistent forms ---- */
+mcomm_err_t mci_coll_request_new(struct mci_comm *comm, const struct coll_args *args,
+                                 bool is_persistent, mcomm_request_t *request_p);
+
+/* ---- poison.c ---- */
 mcomm_err_t mci_coll_poison_start(void);
 void mci_coll_poison_stop(void);
 /* Has a member given up this call, or an earlier one? Error with text. */
 mcomm_err_t mci_coll_poisoned(const struct coll_call *call);
 void mci_coll_poison(struct coll_call *call, mcomm_err_t err);
+mcomm_err_t mci_coll_poison_explain(const struct coll_call *call);
 
 /* ---- check.c ---- */
-struct coll_signature { /* on the wire */
-    uint64_t count;
-    int32_t what, dtype, op, root;
-};
-enum coll_what {
-    COLL_BARRIER = 1,
-    COLL_BCAST,
-    COLL_ALLGATHER,
-    COLL_ALLREDUCE
-};
-/* err: of this member's own arguments. lock: engine */
-mcomm_err_t mci_coll_check(struct mci_comm *comm, mcomm_err_t err,
-                           const struct coll_signature *mine);
+/* Arguments of this member; sets args->elem. */
+mcomm_err_t mci_coll_check_args(const struct mci_comm *comm, struct coll_args *args);
+/* Setting "check": compare with the other members. err: of this member's own arguments. Blocks. */
+mcomm_err_t mci_coll_check_others(struct mci_comm *comm, mcomm_err_t err,
+                                  const struct coll_args *args);
+const char *mci_coll_kind_name(enum coll_kind kind);
 
-/* ---- op.c ---- */
-/* dst[i] = left[i] op right[i]; dst may be left or right. Any alignment. */
-void mci_coll_reduce(void *dst, const void *left, const void *right, size_t count,
-                     mcomm_datatype_t dtype, mcomm_op_t op);
-bool mci_coll_op_is_legal(mcomm_op_t op, mcomm_datatype_t dtype);
+/* ---- select.c ---- */
+/* NULL: not yet known: members of the node still agree on a shared segment. */
+const struct coll_algo *mci_coll_select(struct coll_call *call);
 
-/* ---- algorithms: one file each ---- */
-mcomm_err_t mci_coll_barrier_dissemination(struct coll_call *call);
-mcomm_err_t mci_coll_bcast_binomial(struct coll_call *call, void *buf, size_t nbytes, int root);
-mcomm_err_t mci_coll_bcast_chain(struct coll_call *call, void *buf, size_t nbytes, int root);
-mcomm_err_t mci_coll_allgather_bruck(struct coll_call *call, void *recvbuf, size_t nbytes);
-mcomm_err_t mci_coll_allgather_ring(struct coll_call *call, void *recvbuf, size_t nbytes);
-mcomm_err_t mci_coll_allreduce_doubling(struct coll_call *call, void *buf, size_t count,
-                                        mcomm_datatype_t dtype, mcomm_op_t op);
-mcomm_err_t mci_coll_allreduce_ring(struct coll_call *call, void *buf, size_t count,
-                                    mcomm_datatype_t dtype, mcomm_op_t op);
+/* ---- plan.c: messages and local work in rounds ------------------------------------------------
+ *
+ * Steps of one round start together, messages first; copies and folds of a round run, in order,
+ * once its messages are complete. The next round follows. Errors while building stick: add calls
+ * do nothing then, and mci_coll_plan_end() returns the error.
+ */
+mcomm_err_t mci_coll_plan_new(struct coll_call *call);
+void mci_coll_plan_free(struct coll_plan *plan);
+void mci_coll_plan_send(struct coll_plan *plan, const void *buf, size_t nbytes, int dest);
+void mci_coll_plan_recv(struct coll_plan *plan, void *buf, size_t nbytes, int source);
+void mci_coll_plan_copy(struct coll_plan *plan, void *dst, const void *src, size_t nbytes);
+/* dst[i] = left[i] op right[i]; dst may be left or right. */
+void mci_coll_plan_fold(struct coll_plan *plan, void *dst, const void *left, const void *right,
+                        size_t count);
+void mci_coll_plan_round(struct coll_plan *plan);                   /* end of a round */
+void *mci_coll_plan_scratch(struct coll_plan *plan, size_t nbytes); /* freed with the plan */
+mcomm_err_t mci_coll_plan_end(struct coll_plan *plan);
+/* Back to the beginning, for a persistent call. */
+void mci_coll_plan_rewind(struct coll_plan *plan);
+/* Nothing touches the buffers after this. */
+void mci_coll_plan_withdraw(struct coll_plan *plan);
+bool mci_coll_plan_step(struct coll_call *call);
+
+/* Bytes of one block of count elements. */
+static inline size_t coll_nbytes(const struct coll_args *args)
+{
+    return args->count * args->elem;
+}
+static inline char *coll_at(const void *buf, size_t nbytes)
+{
+    return (char *)(uintptr_t)buf + nbytes;
+}
+/* The vector or blocks to read: sendbuf, or recvbuf if in place. */
+static inline const void *coll_input(const struct coll_args *args)
+{
+    return args->sendbuf == MCOMM_IN_PLACE ? args->recvbuf : args->sendbuf;
+}
+/* Elements of rank's part of the result of a reduce_scatter(_block). */
+static inline size_t coll_share(const struct coll_args *args, int rank)
+{
+    return args->kind == COLL_REDUCE_SCATTER ? args->recv_counts[rank] : args->count;
+}
+/* Share number i of count elements cut into n nearly equal parts: its first element. */
+static inline size_t coll_part(size_t count, int n, int i)
+{
+    size_t each = count / (size_t)n, more = count % (size_t)n;
+
+    return (size_t)i * each + ((size_t)i < more ? (size_t)i : more);
+}
 
 #endif

@@ -3,8 +3,22 @@
 /* The module as core starts and stops it. */
 #include "coll/coll_priv.h"
 
+static mcomm_err_t coll_start(void)
+{
+    mcomm_err_t err = mci_coll_poison_start();
+
+    return err == MCOMM_SUCCESS ? mci_coll_call_start_module() : err;
+}
+
+static void coll_stop(void)
+{
+    mci_coll_call_stop_module();
+    mci_coll_poison_stop();
+    mci_fold_ops_end();
+}
+
 const struct mci_core_module mci_coll_module = {
     .name = "coll",
-    .start = mci_coll_poison_start,
-    .stop = mci_coll_poison_stop,
+    .start = coll_start,
+    .stop = coll_stop,
 };

@@ -10,15 +10,11 @@
  */
 #include "coll/coll_priv.h"
 #include "base/hash.h"
+#include "coll/node.h"
+
+#include <stdio.h>
 
 #define EARLY_MAX 256u
-
-struct poison {
-    bool is_set, has_told;
-    uint32_t seq;
-    int rank;
-    mcomm_err_t err;
-};
 
 /* News of communicators that this process has not made yet, by context. */
 static struct mci_map early;
@@ -36,17 +32,26 @@ static void poison_set(struct poison *p, uint32_t seq, int rank, mcomm_err_t err
 static mcomm_err_t comm_new(struct mci_comm *comm)
 {
     struct poison *p = mci_map_remove(&early, comm->ctx);
+    struct coll_comm *cc = mci_mem_zalloc(sizeof(*cc));
 
-    if (p == NULL)
-        p = mci_mem_zalloc(sizeof(*p));
-    if (p == NULL)
+    if (cc == NULL) {
+        mci_mem_free(p);
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a communicator's collectives");
-    comm->coll = p;
+    }
+    cc->comm = comm;
+    mci_list_init(&cc->queue);
+    mci_list_init(&cc->active);
+    if (p != NULL)
+        cc->poison = *p;
+    mci_mem_free(p);
+    comm->coll = cc;
     return MCOMM_SUCCESS;
 }
 
 static mcomm_err_t comm_gone(struct mci_comm *comm)
 {
+    if (comm->coll != NULL)
+        mci_coll_node_free(coll_comm_of(comm));
     mci_mem_free(comm->coll);
     comm->coll = NULL;
     return MCOMM_SUCCESS;
@@ -56,7 +61,7 @@ static void on_poison(struct mci_peer *peer, const struct mci_frame *frame, cons
                       struct mci_sink *sink)
 {
     struct mci_comm *comm = mci_comm_find(frame->w0);
-    struct poison *p = comm != NULL ? comm->coll : mci_map_get(&early, frame->w0);
+    struct poison *p = comm != NULL ? &coll_comm_of(comm)->poison : mci_map_get(&early, frame->w0);
 
     (void)peer;
     (void)payload;
@@ -76,33 +81,36 @@ static void on_poison(struct mci_peer *peer, const struct mci_frame *frame, cons
 mcomm_err_t mci_coll_poisoned(const struct coll_call *call)
 {
     const struct mci_comm *comm = call->comm;
-    const struct poison *p = comm->coll;
+    const struct poison *p = &coll_comm_of(comm)->poison;
     int failed;
 
     if (__builtin_expect(atomic_load_explicit(&comm->is_revoked, memory_order_relaxed), 0))
-        return mci_err_set(MCOMM_ERR_REVOKED, "%s: %s is revoked", call->name, mci_comm_text(comm));
+        return mci_err_set(MCOMM_ERR_REVOKED, "%s: %s is revoked",
+                           mci_coll_kind_name(call->args.kind), mci_comm_text(comm));
     if (__builtin_expect(comm->failed_count > 0, 0)) {
         failed = mci_comm_first_failed(comm);
-        return mci_err_set(MCOMM_ERR_PROC_FAILED, "%s: rank %d of %s failed: %s", call->name,
-                           failed, mci_comm_text(comm),
+        return mci_err_set(MCOMM_ERR_PROC_FAILED, "%s: rank %d of %s failed: %s",
+                           mci_coll_kind_name(call->args.kind), failed, mci_comm_text(comm),
                            failed >= 0 ? mci_peer_reason(mci_comm_peer(comm, failed)) : "");
     }
     if (__builtin_expect(p->is_set, 0) && (int32_t)(call->seq - p->seq) >= 0)
         return mci_err_set(p->err, "%s: rank %d gave up this or an earlier collective: %s",
-                           call->name, p->rank, mcomm_err_text(p->err));
+                           mci_coll_kind_name(call->args.kind), p->rank, mcomm_err_text(p->err));
     return MCOMM_SUCCESS;
 }
 
 void mci_coll_poison(struct coll_call *call, mcomm_err_t err)
 {
     struct mci_comm *comm = call->comm;
-    struct poison *p = comm->coll;
+    struct poison *p = &coll_comm_of(comm)->poison;
     struct mci_frame frame = {.am = MCI_AM_COLL_POISON,
                               .aux = (uint16_t)err,
                               .w0 = comm->ctx,
                               .w1 = call->seq,
                               .w2 = (uint32_t)comm->rank};
 
+    if (!p->is_set)
+        snprintf(p->text, sizeof(p->text), "%s", mcomm_last_error());
     poison_set(p, call->seq, comm->rank, err);
     if (p->has_told)
         return;
@@ -114,6 +122,15 @@ void mci_coll_poison(struct coll_call *call, mcomm_err_t err)
         if (i != comm->rank && !mci_peer_is_failed(peer))
             mci_peer_tell(peer, &copy);
     }
+}
+
+mcomm_err_t mci_coll_poison_explain(const struct coll_call *call)
+{
+    const struct poison *p = &coll_comm_of(call->comm)->poison;
+
+    if (p->text[0] != '\0')
+        return mci_err_set(call->err, "%s", p->text);
+    return mci_coll_poisoned(call);
 }
 
 mcomm_err_t mci_coll_poison_start(void)

@@ -1,72 +1,100 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Which algorithm serves a call: by bytes and ranks, which are equal on all members. Latency counts
- * below the limits, bandwidth above.
+ * Which algorithm serves a call: by kind, bytes and ranks, which are equal on all members. Latency
+ * counts below the limits, bandwidth above.
  */
-#include "coll/coll_priv.h"
-
-#include <string.h>
+#include "base/settings.h"
+#include "coll/algos.h"
+#include "coll/node.h"
 
 #define BCAST_CHAIN_FROM ((size_t)1 << 20)
 #define ALLGATHER_RING_FROM ((size_t)64 << 10) /* of the result */
-#define ALLREDUCE_RING_FROM ((size_t)128 << 10)
+#define RING_FROM ((size_t)128 << 10)          /* of a vector that is reduced */
+#define BLOCK_DIRECT_FROM ((size_t)8 << 10)    /* of a rank's block */
 
-mcomm_err_t mci_coll_barrier(struct mci_comm *comm)
+#define PLAN(NAME) static const struct coll_algo NAME = {#NAME, mci_coll_##NAME, mci_coll_plan_step}
+PLAN(barrier_dissemination);
+PLAN(bcast_binomial);
+PLAN(bcast_chain);
+PLAN(reduce_binomial);
+PLAN(reduce_ring);
+PLAN(allreduce_doubling);
+PLAN(allreduce_ring);
+PLAN(allreduce_pairwise);
+PLAN(gather_binomial);
+PLAN(gather_linear);
+PLAN(scatter_binomial);
+PLAN(scatter_linear);
+PLAN(allgather_bruck);
+PLAN(allgather_ring);
+PLAN(reduce_scatter_pairwise);
+PLAN(reduce_scatter_ring);
+PLAN(alltoall_bruck);
+PLAN(alltoall_pairwise);
+PLAN(scan_doubling);
+
+static size_t result_nbytes(const struct coll_call *call)
 {
-    struct coll_call call;
-    mcomm_err_t err = mci_coll_begin(&call, comm, "barrier");
+    const struct coll_args *args = &call->args;
+    size_t count = 0;
 
-    if (err == MCOMM_SUCCESS)
-        err = mci_coll_barrier_dissemination(&call);
-    return mci_coll_end(&call, err);
+    if (args->kind != COLL_REDUCE_SCATTER)
+        return coll_nbytes(args) * (size_t)call->comm->size;
+    for (int i = 0; i < call->comm->size; i++)
+        count += args->recv_counts[i];
+    return count * args->elem;
 }
 
-mcomm_err_t mci_coll_bcast(struct mci_comm *comm, void *buf, size_t nbytes, int root)
+static const struct coll_algo *select_plan(const struct coll_call *call)
 {
-    struct coll_call call;
-    mcomm_err_t err = mci_coll_begin(&call, comm, "bcast");
+    const struct coll_args *args = &call->args;
+    size_t nbytes = coll_nbytes(args);
+    bool is_large = nbytes >= RING_FROM && mci_fold_is_commutative(args->op);
 
-    if (err == MCOMM_SUCCESS && nbytes > 0) {
-        if (nbytes >= BCAST_CHAIN_FROM && comm->size > 2)
-            err = mci_coll_bcast_chain(&call, buf, nbytes, root);
-        else
-            err = mci_coll_bcast_binomial(&call, buf, nbytes, root);
+    switch (args->kind) {
+    case COLL_BARRIER:
+        return &barrier_dissemination;
+    case COLL_BCAST:
+        return nbytes >= BCAST_CHAIN_FROM && call->comm->size > 2 ? &bcast_chain : &bcast_binomial;
+    case COLL_REDUCE:
+        return is_large ? &reduce_ring : &reduce_binomial;
+    case COLL_ALLREDUCE:
+        if (mci_settings.deterministic)
+            return &allreduce_pairwise;
+        return is_large ? &allreduce_ring : &allreduce_doubling;
+    case COLL_GATHER:
+        return nbytes >= BLOCK_DIRECT_FROM ? &gather_linear : &gather_binomial;
+    case COLL_GATHERV:
+        return &gather_linear;
+    case COLL_SCATTER:
+        return nbytes >= BLOCK_DIRECT_FROM ? &scatter_linear : &scatter_binomial;
+    case COLL_SCATTERV:
+        return &scatter_linear;
+    case COLL_ALLGATHER:
+        return result_nbytes(call) >= ALLGATHER_RING_FROM ? &allgather_ring : &allgather_bruck;
+    case COLL_ALLGATHERV:
+        return &allgather_ring;
+    case COLL_REDUCE_SCATTER_BLOCK:
+    case COLL_REDUCE_SCATTER:
+        return result_nbytes(call) >= RING_FROM && mci_fold_is_commutative(args->op) &&
+                       !mci_settings.deterministic
+                   ? &reduce_scatter_ring
+                   : &reduce_scatter_pairwise;
+    case COLL_ALLTOALL:
+        return nbytes >= BLOCK_DIRECT_FROM / 8 ? &alltoall_pairwise : &alltoall_bruck;
+    case COLL_ALLTOALLV:
+        return &alltoall_pairwise;
+    case COLL_SCAN:
+    case COLL_EXSCAN:
+        return &scan_doubling;
+    case COLL_KIND_NUM:
+        break;
     }
-    return mci_coll_end(&call, err);
+    return NULL;
 }
 
-mcomm_err_t mci_coll_allgather(struct mci_comm *comm, const void *sendbuf, void *recvbuf,
-                               size_t nbytes)
+const struct coll_algo *mci_coll_select(struct coll_call *call)
 {
-    struct coll_call call;
-    mcomm_err_t err = mci_coll_begin(&call, comm, "allgather");
-
-    if (err == MCOMM_SUCCESS && nbytes > 0) {
-        if (sendbuf != MCOMM_IN_PLACE)
-            memmove((char *)recvbuf + (size_t)comm->rank * nbytes, sendbuf, nbytes);
-        if (nbytes * (size_t)comm->size >= ALLGATHER_RING_FROM)
-            err = mci_coll_allgather_ring(&call, recvbuf, nbytes);
-        else
-            err = mci_coll_allgather_bruck(&call, recvbuf, nbytes);
-    }
-    return mci_coll_end(&call, err);
-}
-
-mcomm_err_t mci_coll_allreduce(struct mci_comm *comm, const void *sendbuf, void *recvbuf,
-                               size_t count, mcomm_datatype_t dtype, mcomm_op_t op)
-{
-    size_t nbytes = count * mci_dtype_nbytes(dtype);
-    struct coll_call call;
-    mcomm_err_t err = mci_coll_begin(&call, comm, "allreduce");
-
-    if (err == MCOMM_SUCCESS && count > 0) {
-        if (sendbuf != MCOMM_IN_PLACE)
-            memmove(recvbuf, sendbuf, nbytes);
-        if (nbytes >= ALLREDUCE_RING_FROM)
-            err = mci_coll_allreduce_ring(&call, recvbuf, count, dtype, op);
-        else
-            err = mci_coll_allreduce_doubling(&call, recvbuf, count, dtype, op);
-    }
-    return mci_coll_end(&call, err);
+    return select_plan(call);
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/* Operations on vectors of elements, the caller's own included. */
+#ifndef MCI_COLL_FOLD_H
+#define MCI_COLL_FOLD_H
+
+#include "mooncake_comm.h"
+
+#include <stdbool.h>
+
+/* MCOMM_ERR_TYPE or _OP, with text, if op is none for dtype. */
+mcomm_err_t mci_fold_check(mcomm_datatype_t dtype, mcomm_op_t op);
+bool mci_fold_is_commutative(mcomm_op_t op);
+const char *mci_fold_op_name(mcomm_op_t op); /* user-defined ones too */
+/* dst[i] = left[i] op right[i]; dst may be left or right, else they do not overlap. Any alignment.
+ * Of AVG: the sum. */
+void mci_fold_two(void *dst, const void *left, const void *right, size_t count,
+                  mcomm_datatype_t dtype, mcomm_op_t op);
+/*
+ * dst[i] = srcs[0][i] op srcs[1][i] op ... in this order, rounded once; n >= 1. dst may be one of
+ * srcs. Of AVG: the sum.
+ */
+void mci_fold_many(void *dst, const void *const *srcs, int n, size_t count, mcomm_datatype_t dtype,
+                   mcomm_op_t op);
+/* The last step of AVG, nothing for the others: divide by the number of ranks. */
+void mci_fold_finish(void *buf, size_t count, int ranks, mcomm_datatype_t dtype, mcomm_op_t op);
+/* User-defined operations that exist; all are freed by the end of the library. */
+mcomm_err_t mci_fold_op_create(mcomm_reduce_fn_t fn, void *arg, bool is_commutative,
+                               mcomm_op_t *op_p);
+mcomm_err_t mci_fold_op_free(mcomm_op_t op);
+void mci_fold_ops_end(void);
+
+#endif

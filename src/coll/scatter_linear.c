@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/* Scatter and scatterv: the root sends to everybody, a few at a time. */
+#include "coll/algos.h"
+
+#define AT_ONCE 8
+
+static void root_plan(struct coll_call *call)
+{
+    const struct coll_args *args = &call->args;
+    bool has_counts = args->kind == COLL_SCATTERV;
+    int rank = call->comm->rank, live = 0;
+
+    for (int i = 0; i < call->comm->size; i++) {
+        size_t nbytes = has_counts ? args->send_counts[i] * args->elem : coll_nbytes(args);
+        const char *from = coll_at(args->sendbuf, has_counts ? args->send_displs[i] * args->elem
+                                                             : (size_t)i * coll_nbytes(args));
+
+        if (i == rank && args->recvbuf != MCOMM_IN_PLACE)
+            mci_coll_plan_copy(call->plan, args->recvbuf, from, nbytes);
+        if (i == rank || nbytes == 0)
+            continue;
+        mci_coll_plan_send(call->plan, from, nbytes, i);
+        if (++live % AT_ONCE == 0)
+            mci_coll_plan_round(call->plan);
+    }
+}
+
+mcomm_err_t mci_coll_scatter_linear(struct coll_call *call)
+{
+    const struct coll_args *args = &call->args;
+    mcomm_err_t err = mci_coll_plan_new(call);
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (call->comm->rank == args->root)
+        root_plan(call);
+    else if (args->count > 0)
+        mci_coll_plan_recv(call->plan, args->recvbuf, coll_nbytes(args), args->root);
+    return mci_coll_plan_end(call->plan);
+}
