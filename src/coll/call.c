@@ -16,6 +16,19 @@ static struct mci_list active; /* of struct coll_comm */
 static struct mci_loop_timer tick;
 static bool is_ticking;
 
+/* The last step of an average, where there is a result. */
+static void average(struct coll_call *call)
+{
+    const struct coll_args *args = &call->args;
+    size_t count = args->count;
+
+    if (args->kind == COLL_REDUCE && call->comm->rank != args->root)
+        return;
+    if (args->kind == COLL_REDUCE_SCATTER)
+        count = args->recv_counts[call->comm->rank];
+    mci_fold_finish(args->recvbuf, count, call->comm->size, args->dtype, args->op);
+}
+
 static void call_over(struct coll_call *call)
 {
     struct coll_comm *cc = coll_comm_of(call->comm);
@@ -26,13 +39,12 @@ static void call_over(struct coll_call *call)
         mci_list_remove(&cc->active);
     if (call->err != MCOMM_SUCCESS && call->plan != NULL)
         mci_coll_plan_withdraw(call->plan);
-    mci_coll_flow_end(call);
-    mci_mem_free(call->scratch);
-    call->scratch = NULL;
+    if (call->err == MCOMM_SUCCESS && call->args.op == MCOMM_AVG)
+        average(call);
     call->is_done = true;
     mci_wake_self();
     if (call->done == NULL)
-        return; /* the waiter has the reference */
+        return;       /* the waiter has the reference */
     call->done(call); /* its memory may be gone now */
     mci_comm_unref(comm);
 }
@@ -118,8 +130,6 @@ void mci_coll_call_begin(struct coll_call *call, struct mci_comm *comm)
     call->tag = (int)(call->seq & MCOMM_TAG_MAX);
     call->is_done = false;
     call->err = MCOMM_SUCCESS;
-    call->scratch = NULL;
-    call->flow = NULL;
     mci_comm_ref(comm);
     if (mci_list_is_empty(&cc->queue))
         mci_list_push(&active, &cc->active);

@@ -50,8 +50,6 @@ struct coll_call {
     int stage;
     int cursor;
     struct coll_plan *plan;
-    void *scratch; /* freed with the call */
-    struct coll_flow *flow;
 };
 
 /* What coll keeps for a communicator: comm->coll. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /* The module as core starts and stops it. */
-#include "coll/coll_priv.h"
+#include "coll/node.h"
 
 static mcomm_err_t coll_start(void)
 {
     mcomm_err_t err = mci_coll_poison_start();
 
+    if (err == MCOMM_SUCCESS)
+        err = mci_coll_node_start_module();
     return err == MCOMM_SUCCESS ? mci_coll_call_start_module() : err;
 }
 

@@ -17,7 +17,37 @@
 #define EARLY_MAX 256u
 
 /* News of communicators that this process has not made yet, by context. */
+struct early {
+    struct poison poison;
+    bool is_offered, is_left; /* a shared segment; or there will be none */
+    uint64_t region_id;
+};
 static struct mci_map early;
+
+static struct early *early_get(uint64_t ctx)
+{
+    struct early *e = mci_map_get(&early, ctx);
+
+    if (e != NULL || early.count >= EARLY_MAX)
+        return e;
+    e = mci_mem_zalloc(sizeof(*e));
+    if (e != NULL && mci_map_put(&early, ctx, e) != MCOMM_SUCCESS) {
+        mci_mem_free(e);
+        e = NULL;
+    }
+    return e;
+}
+
+void mci_coll_early_offer(uint64_t ctx, bool is_offer, uint64_t region_id)
+{
+    struct early *e = early_get(ctx);
+
+    if (e == NULL)
+        return;
+    e->is_offered = is_offer;
+    e->is_left = !is_offer;
+    e->region_id = region_id;
+}
 
 static void poison_set(struct poison *p, uint32_t seq, int rank, mcomm_err_t err)
 {
@@ -31,20 +61,24 @@ static void poison_set(struct poison *p, uint32_t seq, int rank, mcomm_err_t err
 
 static mcomm_err_t comm_new(struct mci_comm *comm)
 {
-    struct poison *p = mci_map_remove(&early, comm->ctx);
+    struct early *e = mci_map_remove(&early, comm->ctx);
     struct coll_comm *cc = mci_mem_zalloc(sizeof(*cc));
 
     if (cc == NULL) {
-        mci_mem_free(p);
+        mci_mem_free(e);
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a communicator's collectives");
     }
     cc->comm = comm;
     mci_list_init(&cc->queue);
     mci_list_init(&cc->active);
-    if (p != NULL)
-        cc->poison = *p;
-    mci_mem_free(p);
     comm->coll = cc;
+    if (e != NULL) {
+        cc->poison = e->poison;
+        cc->is_plain = e->is_left;
+        if (e->is_offered)
+            mci_coll_node_offered(cc, e->region_id);
+        mci_mem_free(e);
+    }
     return MCOMM_SUCCESS;
 }
 
@@ -61,18 +95,12 @@ static void on_poison(struct mci_peer *peer, const struct mci_frame *frame, cons
                       struct mci_sink *sink)
 {
     struct mci_comm *comm = mci_comm_find(frame->w0);
-    struct poison *p = comm != NULL ? &coll_comm_of(comm)->poison : mci_map_get(&early, frame->w0);
+    struct early *e = comm == NULL ? early_get(frame->w0) : NULL;
+    struct poison *p = comm != NULL ? &coll_comm_of(comm)->poison : e != NULL ? &e->poison : NULL;
 
     (void)peer;
     (void)payload;
     (void)sink;
-    if (p == NULL && comm == NULL && early.count < EARLY_MAX) {
-        p = mci_mem_zalloc(sizeof(*p));
-        if (p != NULL && mci_map_put(&early, frame->w0, p) != MCOMM_SUCCESS) {
-            mci_mem_free(p);
-            p = NULL;
-        }
-    }
     if (p != NULL && frame->aux != MCOMM_SUCCESS)
         poison_set(p, frame->w1, (int)frame->w2, (mcomm_err_t)frame->aux);
     mci_wake_self();

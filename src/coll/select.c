@@ -94,7 +94,16 @@ static const struct coll_algo *select_plan(const struct coll_call *call)
     return NULL;
 }
 
+static const struct coll_algo slots = {"slots", NULL, mci_coll_slots_step};
+
 const struct coll_algo *mci_coll_select(struct coll_call *call)
 {
+    bool is_plain = false;
+    struct coll_node *node = mci_coll_node_get(coll_comm_of(call->comm), &is_plain);
+
+    if (node == NULL)
+        return is_plain ? select_plan(call) : NULL;
+    if (mci_coll_slots_fit(call, node))
+        return &slots;
     return select_plan(call);
 }

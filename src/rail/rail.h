@@ -43,8 +43,12 @@ enum mci_am {
     MCI_AM_RMA_HOLD,
     MCI_AM_COLL_POISON, /* a member gave up a collective: the others must not wait for it */
     MCI_AM_CORE_FAILED, /* w0 names a process that failed: look for yourself */
+<<<<<<< HEAD
     MCI_AM_KV_CALL,
     MCI_AM_KV_REPLY,
+=======
+    MCI_AM_COLL_NODE,   /* members of a communicator on one node agree on a shared segment */
+>>>>>>> ea71c30 (coll: a shared segment per node, slots for small payloads)
     MCI_AM_MAX = 32
 };
 
@@ -268,6 +272,20 @@ void mci_region_free(struct mci_region *region); /* peers' mappings live on */
  */
 mcomm_err_t mci_region_map(struct mci_peer *peer, uint64_t id, int timeout_ms, void **base_p,
                            size_t *nbytes_p);
+/* The same in two steps, without waiting, for a peer that is connected. */
+struct mci_region_ask {
+    void (*done)(struct mci_region_ask *ask); /* once; the answer is there, or the peer failed */
+    void *arg;
+    /* the rail's own */
+    struct mci_list link;
+    uint64_t cookie;
+    uint64_t nbytes;
+    int fd;
+    mcomm_err_t err;
+};
+mcomm_err_t mci_region_ask(struct mci_peer *peer, uint64_t id, struct mci_region_ask *ask);
+mcomm_err_t mci_region_answer(struct mci_region_ask *ask, void **base_p, size_t *nbytes_p);
+void mci_region_ask_cancel(struct mci_region_ask *ask); /* done is not called; safe once done */
 void mci_region_unmap(void *base, size_t nbytes);
 
 /* ---- for mcomm_rail_get() ------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  * Shared regions: sealed memfds of this process that local peers may map. A peer asks for the
  * descriptor over the connection's socket; the owner's monitor thread answers, whatever its
  * application does. An id is used once in the life of a process, so a mapping can never be taken
- * for that of a later region at the same address. An asker waits for its own record, which is
- * answered, or ends with the connection.
+ * for that of a later region at the same address. An asker's record is answered, or ends with the
+ * connection.
  */
 #include "config.h"
 
@@ -21,15 +21,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct region_ask { /* lives on the asker's stack */
-    struct mci_list link;
-    uint64_t cookie;
-    uint64_t nbytes;
-    int fd;
-    bool is_done;
-    mcomm_err_t err;
-};
 
 static struct mci_map regions;
 static uint64_t next_id = 1, next_cookie = 1;
@@ -135,15 +126,14 @@ void mci_shm_region_answered(struct mci_shm_conn *conn, const struct mci_shm_ctl
     struct mci_list *node;
 
     MCI_LIST_FOREACH (node, &conn->asks) {
-        struct region_ask *ask = mci_container_of(node, struct region_ask, link);
+        struct mci_region_ask *ask = mci_container_of(node, struct mci_region_ask, link);
 
         if (ask->cookie != msg->arg[1])
             continue;
         mci_list_remove(&ask->link);
         ask->nbytes = msg->arg[2];
         ask->fd = fd;
-        ask->is_done = true;
-        mci_wake_self();
+        ask->done(ask);
         return;
     }
     if (fd >= 0)
@@ -155,16 +145,15 @@ void mci_shm_region_abort(struct mci_shm_conn *conn, mcomm_err_t err)
     struct mci_list *node;
 
     while ((node = mci_list_pop(&conn->asks)) != NULL) {
-        struct region_ask *ask = mci_container_of(node, struct region_ask, link);
+        struct mci_region_ask *ask = mci_container_of(node, struct mci_region_ask, link);
 
         ask->err = err;
-        ask->is_done = true;
+        ask->done(ask);
     }
-    mci_wake_self();
 }
 
 /* Maps what was sent, if it is what it says: sealed and long enough, so no access can fault. */
-static mcomm_err_t answer_map(const struct region_ask *ask, void **base_p, size_t *nbytes_p)
+static mcomm_err_t answer_map(const struct mci_region_ask *ask, void **base_p, size_t *nbytes_p)
 {
     struct stat st;
     void *base;
@@ -202,7 +191,7 @@ static mcomm_err_t peer_wait(struct mci_peer *peer, struct mci_waiter *w)
 static mcomm_err_t own_map(uint64_t id, void **base_p, size_t *nbytes_p)
 {
     const struct mci_region *region = mci_map_get(&regions, id);
-    struct region_ask ask = {.fd = -1, .is_done = true};
+    struct mci_region_ask ask = {.fd = -1};
 
     if (region != NULL) {
         ask.fd = region->fd;
@@ -211,13 +200,56 @@ static mcomm_err_t own_map(uint64_t id, void **base_p, size_t *nbytes_p)
     return answer_map(&ask, base_p, nbytes_p);
 }
 
+mcomm_err_t mci_region_ask(struct mci_peer *peer, uint64_t id, struct mci_region_ask *ask)
+{
+    uint64_t arg[4] = {id, next_cookie++};
+    struct mci_shm_conn *conn;
+    mcomm_err_t err;
+
+    if (peer->state != MCI_PEER_READY || peer->ops != &mci_rail_shm_ops)
+        return mci_err_set(MCOMM_ERR_UNSUPPORTED, "rank %d is not connected by shared memory",
+                           peer->world_rank);
+    conn = peer->conn;
+    ask->cookie = arg[1];
+    ask->nbytes = 0;
+    ask->fd = -1;
+    ask->err = MCOMM_SUCCESS;
+    mci_list_init(&ask->link);
+    err = mci_shm_ctl_send(conn, MCI_SHM_CTL_REGION_ASK, arg, NULL, 0);
+    if (err == MCOMM_SUCCESS)
+        mci_list_push(&conn->asks, &ask->link);
+    return err;
+}
+
+mcomm_err_t mci_region_answer(struct mci_region_ask *ask, void **base_p, size_t *nbytes_p)
+{
+    mcomm_err_t err = answer_map(ask, base_p, nbytes_p);
+
+    mci_region_ask_cancel(ask);
+    return err;
+}
+
+void mci_region_ask_cancel(struct mci_region_ask *ask)
+{
+    mci_list_remove(&ask->link);
+    if (ask->fd >= 0)
+        close(ask->fd);
+    ask->fd = -1;
+}
+
+static void ask_done(struct mci_region_ask *ask)
+{
+    *(bool *)ask->arg = true;
+    mci_wake_self();
+}
+
 mcomm_err_t mci_region_map(struct mci_peer *peer, uint64_t id, int timeout_ms, void **base_p,
                            size_t *nbytes_p)
 {
-    struct region_ask ask = {.fd = -1, .cookie = next_cookie++};
-    uint64_t arg[4] = {id, ask.cookie};
+    bool is_done = false;
+    struct mci_region_ask ask = {.done = ask_done, .arg = &is_done};
+    const volatile bool *is_set = &is_done; /* written in other threads, under the lock */
     struct mci_waiter w;
-    struct mci_shm_conn *conn;
     mcomm_err_t err;
 
     if (peer == mci_peer_self())
@@ -226,24 +258,15 @@ mcomm_err_t mci_region_map(struct mci_peer *peer, uint64_t id, int timeout_ms, v
         return mci_err_set(MCOMM_ERR_UNSUPPORTED, "rank %d is not on this node", peer->world_rank);
     mci_wait_begin(&w, timeout_ms);
     err = peer_wait(peer, &w);
+    if (err == MCOMM_SUCCESS)
+        err = mci_region_ask(peer, id, &ask);
     if (err != MCOMM_SUCCESS)
         return err;
-    if (peer->ops != &mci_rail_shm_ops)
-        return mci_err_set(MCOMM_ERR_UNSUPPORTED, "rank %d is not connected by shared memory",
-                           peer->world_rank);
-    conn = peer->conn;
-    err = mci_shm_ctl_send(conn, MCI_SHM_CTL_REGION_ASK, arg, NULL, 0);
-    if (err != MCOMM_SUCCESS)
-        return err;
-    mci_list_push(&conn->asks, &ask.link);
-    while (!ask.is_done && err == MCOMM_SUCCESS)
+    while (!*is_set && err == MCOMM_SUCCESS)
         err = mci_wait_step(&w);
-    if (!ask.is_done)
-        mci_list_remove(&ask.link);
-    else
-        err = answer_map(&ask, base_p, nbytes_p);
-    if (ask.fd >= 0)
-        close(ask.fd);
+    if (*is_set)
+        return mci_region_answer(&ask, base_p, nbytes_p);
+    mci_region_ask_cancel(&ask);
     return err;
 }
 
