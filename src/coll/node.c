@@ -6,6 +6,7 @@
  * the members are kicked. Offer -> mapped or refused, to the offerer -> use or leave, to all.
  */
 #include "coll/node.h"
+#include "base/copy.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "topo/topo.h"
@@ -23,8 +24,9 @@ enum node_step {
 #define PAGE ((size_t)4096)
 #define RING_MIN ((size_t)256 << 10)
 #define RING_MAX ((size_t)2 << 20)
-#define RINGS_NBYTES ((size_t)16 << 20) /* of all members together, well below a last-level cache  \
-                                         */
+#define RINGS_NBYTES                                                                               \
+    ((size_t)16 << 20) /* of all members together, well below a last-level cache                   \
+                        */
 
 static size_t round_up(size_t n, size_t unit)
 {
@@ -73,7 +75,6 @@ static struct coll_node *node_new(struct coll_comm *cc)
     node->peers = cc->comm->group->peers;
     node->srcs = mci_mem_zalloc(n * sizeof(*node->srcs));
     words = mci_mem_zalloc(2 * NODE_RING_NUM * n * sizeof(*words));
-    node->base_pos[0] = words;
     if (node->srcs == NULL || words == NULL) {
         mci_mem_free(node->srcs);
         mci_mem_free(words);
@@ -81,10 +82,11 @@ static struct coll_node *node_new(struct coll_comm *cc)
         return NULL;
     }
     for (int i = 0; i < NODE_RING_NUM; i++) {
-        node->base_pos[i] = words + (size_t)i * n;
-        node->pos[i] = words + (size_t)(NODE_RING_NUM + i) * n;
+        node->pos[i] = words + (size_t)i * n;
+        node->seen[i] = words + (size_t)(NODE_RING_NUM + i) * n;
     }
     mci_near_init(&node->near);
+    node->is_far = mci_copy_can_stream();
     layout(node);
     return node;
 }
@@ -111,7 +113,7 @@ void mci_coll_node_free(struct coll_comm *cc)
         return;
     node_unmap(node);
     mci_mem_free(node->srcs);
-    mci_mem_free(node->base_pos[0]);
+    mci_mem_free(node->pos[0]);
     mci_mem_free(node);
 }
 

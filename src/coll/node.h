@@ -23,6 +23,7 @@
 #define NODE_INLINE 120u
 #define NODE_SLOT 8192u
 #define NODE_LINE 128u
+#define NODE_FOLD_MAX 64 /* members whose vectors are folded at once */
 
 enum node_ring {
     NODE_IN,
@@ -71,9 +72,16 @@ struct coll_node {
     const void **srcs; /* size pointers, for folds */
     /* rings */
     struct mci_near near;
-    uint64_t *base_pos[NODE_RING_NUM]; /* where each member's ring stands at the start of a call */
-    uint64_t *pos[NODE_RING_NUM];      /* the same within a call, as this member reads */
-    uint64_t ack_min[NODE_RING_NUM];   /* of all, on this member's rings, as last seen */
+    bool is_far;
+    uint64_t *pos[NODE_RING_NUM];    /* of each member's ring: what this member has come to */
+    uint64_t *seen[NODE_RING_NUM];   /* of each member's ring: put as last seen */
+    uint64_t ack_min[NODE_RING_NUM]; /* of all, on this member's rings, as last seen */
+    struct node_flow {               /* how far the call has come */
+        size_t piece;                /* elements; 0: not begun */
+        size_t chunks;
+        size_t put, reduced, got; /* chunks */
+        int put_turn, got_turn;   /* pieces of the next one */
+    } flow;
 };
 
 static inline struct node_words *node_words_of(const struct coll_node *node, int rank)

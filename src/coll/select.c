@@ -6,7 +6,7 @@
  */
 #include "base/settings.h"
 #include "coll/algos.h"
-#include "coll/node.h"
+#include "coll/rings.h"
 
 #define BCAST_CHAIN_FROM ((size_t)1 << 20)
 #define ALLGATHER_RING_FROM ((size_t)64 << 10) /* of the result */
@@ -95,6 +95,36 @@ static const struct coll_algo *select_plan(const struct coll_call *call)
 }
 
 static const struct coll_algo slots = {"slots", NULL, mci_coll_slots_step};
+static const struct coll_algo rings_reduce = {"rings_reduce", NULL, mci_coll_rings_reduce_step};
+static const struct coll_algo rings_spread = {"rings_spread", NULL, mci_coll_rings_spread_step};
+static const struct coll_algo rings_exchange = {"rings_exchange", NULL,
+                                                mci_coll_rings_exchange_step};
+
+/* NULL: counts are not known to all, or it is in place in a way that needs a copy. */
+static const struct coll_algo *select_rings(const struct coll_call *call,
+                                            const struct coll_node *node)
+{
+    const struct coll_args *args = &call->args;
+
+    switch (args->kind) {
+    case COLL_BCAST:
+    case COLL_ALLGATHER:
+        return &rings_spread;
+    case COLL_REDUCE:
+    case COLL_ALLREDUCE:
+        return node->size <= NODE_FOLD_MAX ? &rings_reduce : NULL;
+    case COLL_REDUCE_SCATTER_BLOCK:
+        return node->size <= NODE_FOLD_MAX && args->sendbuf != MCOMM_IN_PLACE ? &rings_reduce
+                                                                              : NULL;
+    case COLL_ALLTOALL:
+        return args->sendbuf != MCOMM_IN_PLACE ? &rings_exchange : NULL;
+    case COLL_GATHER:
+    case COLL_SCATTER:
+        return &rings_exchange;
+    default:
+        return NULL;
+    }
+}
 
 const struct coll_algo *mci_coll_select(struct coll_call *call)
 {
@@ -105,5 +135,7 @@ const struct coll_algo *mci_coll_select(struct coll_call *call)
         return is_plain ? select_plan(call) : NULL;
     if (mci_coll_slots_fit(call, node))
         return &slots;
+    if (select_rings(call, node) != NULL)
+        return select_rings(call, node);
     return select_plan(call);
 }
