@@ -28,11 +28,12 @@ MP_CASES += %D%/comm_death_fresh.mp %D%/comm_death_talked.mp %D%/comm_death_insi
 	%D%/comm_death_root.mp %D%/comm_death_last.mp
 
 # coll
-MP_PROGS += %D%/coll
+MP_PROGS += %D%/coll %D%/coll_all
 MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bits.mp %D%/coll_huge.mp \
 	%D%/coll_mismatch.mp %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp \
 	%D%/coll_death7.mp %D%/coll_death_amid4.mp %D%/coll_death_amid7.mp \
-	%D%/coll_timeout.mp
+	%D%/coll_timeout.mp \
+	%D%/coll_all.mp %D%/coll_all_nodes.mp %D%/coll_all_pmix.mp
 
 # rma
 MP_PROGS += %D%/rma
