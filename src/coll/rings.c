@@ -45,7 +45,11 @@ bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, 
 
 void mci_coll_ring_ack(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos)
 {
+    struct mci_doorbell *bell = node->peers[writer]->bell;
+
     atomic_store_explicit(node_ack_of(node, ring, node->rank, writer), pos, memory_order_release);
+    if (bell != NULL)
+        mci_doorbell_ring(bell);
 }
 
 void mci_coll_rings_begin(struct coll_node *node)
@@ -59,5 +63,4 @@ void mci_coll_rings_end(struct coll_node *node)
         for (int i = 0; i < node->size; i++)
             if (i != node->rank)
                 mci_coll_ring_ack(node, (enum node_ring)ring, i, node->pos[ring][i]);
-    mci_coll_node_ring_bells(node);
 }

@@ -50,7 +50,8 @@ bool mci_coll_ring_has_room(struct coll_node *node, enum node_ring ring, uint64_
 void mci_coll_ring_put(struct coll_node *node, enum node_ring ring, uint64_t pos);
 /* Does writer's ring hold all up to pos? */
 bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos);
-/* I need no longer what lies before pos in writer's ring. */
+/* I need no longer what lies, or will lie, before pos in writer's ring. Who does not read a ring at
+ * all must say so too, as the call goes on: the writer may wait for it. */
 void mci_coll_ring_ack(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos);
 /* Begin and end of a call that uses the rings. At the end pos[] stands behind all its pieces. */
 void mci_coll_rings_begin(struct coll_node *node);

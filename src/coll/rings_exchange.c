@@ -87,24 +87,20 @@ static bool get(struct coll_call *call, struct coll_node *node)
 {
     struct node_flow *flow = &node->flow;
     int writer = (node->rank + node->size - 1 - flow->got_turn) % node->size;
+    struct ring_place place;
     uint64_t after;
 
     if (flow->got == flow->chunks)
         return false;
-    {
-        struct ring_place place = piece_in(call, node, writer, &after);
-
-        if (is_pair(call, writer, node->rank)) {
-            if (!mci_coll_ring_has(node, NODE_IN, writer, place.end))
-                return false;
-            memcpy(block_to(call, writer) + flow->got * flow->piece,
-                   ring_at(node, NODE_IN, writer, place.begin),
-                   piece_nbytes(call, node, flow->got));
-            mci_coll_ring_ack(node, NODE_IN, writer, place.end);
-            mci_coll_node_ring_bells(node);
-        }
-        node->pos[NODE_IN][writer] = after;
+    place = piece_in(call, node, writer, &after);
+    if (is_pair(call, writer, node->rank)) {
+        if (!mci_coll_ring_has(node, NODE_IN, writer, place.end))
+            return false;
+        memcpy(block_to(call, writer) + flow->got * flow->piece,
+               ring_at(node, NODE_IN, writer, place.begin), piece_nbytes(call, node, flow->got));
     }
+    node->pos[NODE_IN][writer] = after;
+    mci_coll_ring_ack(node, NODE_IN, writer, after);
     if (++flow->got_turn == node->size - 1) {
         flow->got_turn = 0;
         flow->got++;

@@ -163,16 +163,12 @@ static bool reduce(struct coll_call *call, struct coll_node *node)
     if (has_out && part.count > 0)
         mci_coll_ring_put(node, NODE_OUT, out.end);
     for (int i = 0; i < node->size; i++) {
-        struct ring_place in;
-
         if (i == node->rank)
             continue;
-        in = part_in(call, node, i, &after);
+        part_in(call, node, i, &after);
         node->pos[NODE_IN][i] = after;
-        if (part.count > 0)
-            mci_coll_ring_ack(node, NODE_IN, i, in.end);
+        mci_coll_ring_ack(node, NODE_IN, i, after);
     }
-    mci_coll_node_ring_bells(node);
     flow->reduced++;
     return true;
 }
@@ -197,10 +193,9 @@ static bool get(struct coll_call *call, struct coll_node *node)
                 return false;
             memcpy(coll_at(args->recvbuf, part.first * args->elem),
                    ring_at(node, NODE_OUT, owner, place.begin), part.count * args->elem);
-            mci_coll_ring_ack(node, NODE_OUT, owner, place.end);
-            mci_coll_node_ring_bells(node);
         }
         node->pos[NODE_OUT][owner] = place.end;
+        mci_coll_ring_ack(node, NODE_OUT, owner, place.end);
     }
     if (++flow->got_turn == node->size - 1) {
         flow->got_turn = 0;

@@ -61,7 +61,6 @@ static bool get(struct coll_call *call, struct coll_node *node)
         memcpy(coll_at(args->recvbuf, block + flow->got * flow->piece),
                ring_at(node, NODE_OUT, writer, place.begin), nbytes);
         mci_coll_ring_ack(node, NODE_OUT, writer, place.end);
-        mci_coll_node_ring_bells(node);
         node->pos[NODE_OUT][writer] = place.end;
     }
     if (++flow->got_turn == node->size - 1) {
