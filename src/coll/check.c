@@ -264,11 +264,12 @@ mcomm_err_t mci_coll_check_others(struct mci_comm *comm, mcomm_err_t err,
                              .dtype = (int32_t)args->dtype,
                              .op = args->op >= MCOMM_OP_USER ? MCOMM_OP_USER : (int32_t)args->op,
                              .root = args->root};
-    struct signature *all = mci_mem_alloc((size_t)comm->size * sizeof(*all)), spare;
+    struct signature *all = mci_mem_alloc((size_t)comm->size * sizeof(*all));
 
-    if (all == NULL)
-        err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory to compare %d signatures", comm->size);
-    err = mci_comm_allgather(comm, err, &mine, all != NULL ? all : &spare, sizeof(mine));
+    if (all == NULL) /* the barrier's messages are as good for telling an error */
+        return mci_comm_barrier(
+            comm, mci_err_set(MCOMM_ERR_NO_MEM, "no memory to compare %d signatures", comm->size));
+    err = mci_comm_allgather(comm, err, &mine, all, sizeof(mine));
     for (int i = 1; i < comm->size && err == MCOMM_SUCCESS; i++)
         err = compare(&all[0], &all[i], i);
     mci_mem_free(all);

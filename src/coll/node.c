@@ -6,7 +6,6 @@
  * the members are kicked. Offer -> mapped or refused, to the offerer -> use or leave, to all.
  */
 #include "coll/node.h"
-#include "base/copy.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "topo/topo.h"
@@ -86,7 +85,7 @@ static struct coll_node *node_new(struct coll_comm *cc)
         node->seen[i] = words + (size_t)(NODE_RING_NUM + i) * n;
     }
     mci_near_init(&node->near);
-    node->is_far = mci_copy_can_stream();
+    node->is_far = true;
     layout(node);
     return node;
 }
@@ -126,7 +125,7 @@ static mcomm_err_t tell(struct coll_comm *cc, int rank, enum node_step step, uin
                               .w1 = (uint32_t)id,
                               .w2 = (uint32_t)(id >> 32)};
     struct mci_peer *peer = mci_comm_peer(cc->comm, rank);
-    mcomm_err_t err = mci_peer_send(peer, &frame, NULL, 0, NULL);
+    mcomm_err_t err = mci_peer_tell(peer, &frame);
 
     if (err == MCOMM_SUCCESS)
         mci_peer_kick(peer);

@@ -212,21 +212,26 @@ static mcomm_err_t recv_result(const struct coll_plan *plan, const struct mci_re
     return MCOMM_SUCCESS;
 }
 
-/* true: all messages of the round are complete, or one has failed. */
+/*
+ * true: all messages of the round are complete, or one has failed. Where the other side withdrew
+ * its half it has given up the call and tells why: that word is waited for.
+ */
 static bool round_is_over(struct coll_plan *plan)
 {
     bool is_over = true;
 
     for (size_t i = 0; i < plan->recv_live && plan->err == MCOMM_SUCCESS; i++) {
-        if (plan->recv_ops[i].is_done)
-            plan->err = recv_result(plan, &plan->recv_ops[i], plan->recv_nbytes[i]);
-        else
+        const struct mci_recv *op = &plan->recv_ops[i];
+
+        if (!op->is_done || op->status.error == MCOMM_ERR_CANCELLED)
             is_over = false;
+        else
+            plan->err = recv_result(plan, op, plan->recv_nbytes[i]);
     }
     for (size_t i = 0; i < plan->send_live && plan->err == MCOMM_SUCCESS; i++) {
         const struct mci_send *op = &plan->send_ops[i];
 
-        if (!op->is_done)
+        if (!op->is_done || op->err == MCOMM_ERR_CANCELLED)
             is_over = false;
         else if (op->err != MCOMM_SUCCESS)
             plan->err = mci_send_explain(op, plan->call->comm);

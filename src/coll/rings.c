@@ -39,7 +39,7 @@ bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, 
     if (*seen < pos)
         return false;
     mci_near_sample(&node->near, ticks);
-    node->is_far = !node->near.is_near && mci_copy_can_stream();
+    node->is_far = !node->near.is_near;
     return true;
 }
 
@@ -55,12 +55,4 @@ void mci_coll_ring_ack(struct coll_node *node, enum node_ring ring, int writer, 
 void mci_coll_rings_begin(struct coll_node *node)
 {
     memset(&node->flow, 0, sizeof(node->flow));
-}
-
-void mci_coll_rings_end(struct coll_node *node)
-{
-    for (int ring = 0; ring < NODE_RING_NUM; ring++)
-        for (int i = 0; i < node->size; i++)
-            if (i != node->rank)
-                mci_coll_ring_ack(node, (enum node_ring)ring, i, node->pos[ring][i]);
 }

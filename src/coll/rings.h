@@ -53,9 +53,8 @@ bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, 
 /* I need no longer what lies, or will lie, before pos in writer's ring. Who does not read a ring at
  * all must say so too, as the call goes on: the writer may wait for it. */
 void mci_coll_ring_ack(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos);
-/* Begin and end of a call that uses the rings. At the end pos[] stands behind all its pieces. */
+/* Beginning of a call that uses the rings; at its end pos[] stands behind all its pieces. */
 void mci_coll_rings_begin(struct coll_node *node);
-void mci_coll_rings_end(struct coll_node *node);
 
 /* Bytes of a piece where each member has a block of nbytes. */
 static inline size_t mci_coll_piece_nbytes(const struct coll_node *node, size_t nbytes)

@@ -139,6 +139,5 @@ bool mci_coll_rings_exchange_step(struct coll_call *call)
     } while (went_on);
     if (node->flow.put < node->flow.chunks || node->flow.got < node->flow.chunks)
         return false;
-    mci_coll_rings_end(node);
     return true;
 }

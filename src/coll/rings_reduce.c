@@ -223,6 +223,5 @@ bool mci_coll_rings_reduce_step(struct coll_call *call)
     has_got = call->args.kind == COLL_REDUCE_SCATTER_BLOCK || flow->got == flow->chunks;
     if (flow->put < flow->chunks || flow->reduced < flow->chunks || !has_got)
         return false;
-    mci_coll_rings_end(node);
     return true;
 }

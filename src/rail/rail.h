@@ -43,12 +43,9 @@ enum mci_am {
     MCI_AM_RMA_HOLD,
     MCI_AM_COLL_POISON, /* a member gave up a collective: the others must not wait for it */
     MCI_AM_CORE_FAILED, /* w0 names a process that failed: look for yourself */
-<<<<<<< HEAD
     MCI_AM_KV_CALL,
     MCI_AM_KV_REPLY,
-=======
-    MCI_AM_COLL_NODE,   /* members of a communicator on one node agree on a shared segment */
->>>>>>> ea71c30 (coll: a shared segment per node, slots for small payloads)
+    MCI_AM_COLL_NODE, /* members of a communicator on one node agree on a shared segment */
     MCI_AM_MAX = 32
 };
 
