@@ -130,7 +130,20 @@ static void comm_unindex(struct mci_comm *comm)
     comms.count--;
 }
 
-mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, struct mci_comm **comm_p)
+static mcomm_err_t hints_of_settings(struct mci_comm_hints *hints)
+{
+    *hints = (struct mci_comm_hints){.is_deterministic = mci_settings.deterministic};
+    if (mci_settings.coll == NULL) /* a unit test without settings */
+        return MCOMM_SUCCESS;
+    if (strlen(mci_settings.coll) >= sizeof(hints->coll))
+        return mci_err_set(MCOMM_ERR_ARG, "MCOMM_COLL=%.40s...: longer than %zu characters",
+                           mci_settings.coll, sizeof(hints->coll) - 1);
+    strcpy(hints->coll, mci_settings.coll);
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, const struct mci_comm_hints *hints,
+                         struct mci_comm **comm_p)
 {
     struct mci_comm *comm = mci_mem_zalloc(sizeof(*comm));
     mcomm_err_t err = MCOMM_ERR_NO_MEM;
@@ -144,6 +157,13 @@ mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, struct mci_comm 
     comm->rank = group->rank;
     comm->size = group->size;
     comm->timeout_ms = MCOMM_FOREVER;
+    err = MCOMM_SUCCESS;
+    if (hints != NULL)
+        comm->hints = *hints;
+    else
+        err = hints_of_settings(&comm->hints);
+    if (err != MCOMM_SUCCESS)
+        goto free_comm;
     for (int i = 0; i < group->size; i++)
         comm->failed_count += mci_peer_is_failed(group->peers[i]) && !group->peers[i]->has_left;
     err = nodes_number(comm);

@@ -131,7 +131,7 @@ mcomm_err_t mcomm_comm_dup(mcomm_comm_t handle, mcomm_info_t info, mcomm_comm_t 
         return err;
     err = mci_info_get(info, &hints);
     if (err == MCOMM_SUCCESS)
-        err = mci_comm_dup(comm, &made);
+        err = mci_comm_dup(comm, hints, &made);
     return make_leave(err, made, __builtin_return_address(0), newcomm_p);
 }
 

@@ -14,7 +14,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/info.h"
 #include "base/mem.h"
+#include "base/settings_text.h"
 
 struct offer {           /* what every member tells the others */
     uint64_t ctx;        /* the context, should it become rank 0 */
@@ -40,9 +42,10 @@ static mcomm_err_t commit(struct mci_tree *tree, mcomm_err_t err, struct mci_com
     return err;
 }
 
-static mcomm_err_t comm_of_group(struct mci_group *group, uint64_t ctx, struct mci_comm **made_p)
+static mcomm_err_t comm_of_group(struct mci_group *group, uint64_t ctx,
+                                 const struct mci_comm_hints *hints, struct mci_comm **made_p)
 {
-    mcomm_err_t err = mci_comm_new(group, ctx, made_p);
+    mcomm_err_t err = mci_comm_new(group, ctx, hints, made_p);
 
     if (err != MCOMM_SUCCESS)
         mci_group_unref(group);
@@ -50,21 +53,44 @@ static mcomm_err_t comm_of_group(struct mci_group *group, uint64_t ctx, struct m
 }
 
 /* ---- dup ------------------------------------------------------------------------------------ */
-mcomm_err_t mci_comm_dup(struct mci_comm *comm, struct mci_comm **newcomm_p)
+/* What info says, over what the parent has. */
+static mcomm_err_t hints_read(const struct mci_info *info, struct mci_comm_hints *hints)
+{
+    const char *coll = info != NULL ? mci_info_find(info, "coll") : NULL;
+    const char *fixed = info != NULL ? mci_info_find(info, "deterministic") : NULL;
+
+    if (fixed != NULL && !mci_text_to_bool(fixed, &hints->is_deterministic))
+        return mci_err_set(MCOMM_ERR_INFO, "info key deterministic = \"%.200s\": not a bool (%s)",
+                           fixed, mci_text_syntax("bool"));
+    if (coll == NULL)
+        return MCOMM_SUCCESS;
+    if (strlen(coll) >= sizeof(hints->coll))
+        return mci_err_set(MCOMM_ERR_INFO, "info key coll = \"%.40s...\": over %zu characters",
+                           coll, sizeof(hints->coll) - 1);
+    strcpy(hints->coll, coll);
+    hints->is_info = true;
+    return MCOMM_SUCCESS;
+}
+
+mcomm_err_t mci_comm_dup(struct mci_comm *comm, const struct mci_info *info,
+                         struct mci_comm **newcomm_p)
 {
     struct mci_comm *made = NULL;
     struct mci_tree tree;
-    uint64_t ctx = 0;
-    mcomm_err_t err;
+    struct {
+        uint64_t ctx;
+        struct mci_comm_hints hints; /* of rank 0: equal on all */
+    } of_root = {.hints = comm->hints};
+    mcomm_err_t err, info_err = hints_read(info, &of_root.hints);
 
     mci_comm_ref(comm);
     mci_tree_begin(&tree, comm, 0);
-    err = mci_comms_check_room();
+    err = info_err != MCOMM_SUCCESS ? info_err : mci_comms_check_room();
     if (comm->rank == 0)
-        ctx = mci_comms_next_ctx();
-    err = mci_tree_bcast(&tree, err, &ctx, sizeof(ctx));
+        of_root.ctx = mci_comms_next_ctx();
+    err = mci_tree_bcast(&tree, err, &of_root, sizeof(of_root));
     if (err == MCOMM_SUCCESS) {
-        err = comm_of_group(mci_group_ref(comm->group), ctx, &made);
+        err = comm_of_group(mci_group_ref(comm->group), of_root.ctx, &of_root.hints, &made);
         err = commit(&tree, err, made, newcomm_p);
     }
     mci_comm_unref(comm);
@@ -105,7 +131,7 @@ static mcomm_err_t split_make(struct mci_comm *comm, const struct offer *offers,
         for (int i = 0; i < size; i++)
             group->peers[i] = mci_comm_peer(comm, members[i].rank);
         mci_group_seal(group);
-        err = comm_of_group(group, offers[members[0].rank].ctx, made_p);
+        err = comm_of_group(group, offers[members[0].rank].ctx, &comm->hints, made_p);
     } else {
         err = mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a group of %d", size);
     }
@@ -174,7 +200,7 @@ static mcomm_err_t group_run(struct mci_tree *tree, struct mci_group *group, str
         err = check_same_group(tree, offers);
     if (err != MCOMM_SUCCESS)
         return err;
-    err = comm_of_group(mci_group_ref(group), offers[0].ctx, &made);
+    err = comm_of_group(mci_group_ref(group), offers[0].ctx, &tree->comm->hints, &made);
     return commit(tree, err, made, newcomm_p);
 }
 
@@ -280,7 +306,7 @@ static mcomm_err_t oob_make(const mcomm_oob_t *oob, const struct oob_offer *offe
     if (err == MCOMM_SUCCESS)
         err = oob_group(oob, offers, &group);
     if (err == MCOMM_SUCCESS)
-        err = comm_of_group(group, offers[0].ctx, made_p);
+        err = comm_of_group(group, offers[0].ctx, NULL, made_p);
     return err;
 }
 

@@ -59,6 +59,13 @@ enum mci_ctx_space {
     MCI_CTX_GROUP = 3 /* mcomm_comm_create_group(); tag: the caller's */
 };
 
+/* What the user wants of a communicator; inherited by those that are made from it. */
+struct mci_comm_hints {
+    bool is_deterministic;
+    bool is_info;   /* coll comes from an info object */
+    char coll[240]; /* algorithms of collectives, as in the setting */
+};
+
 struct mci_comm {
     mcomm_comm_t handle;
     int refs;
@@ -79,7 +86,8 @@ struct mci_comm {
     void *match;          /* pt2pt's: posted and unexpected */
     void *coll;           /* coll's */
     void *rma;            /* rma's */
-    const void *made_at;  /* return address of the caller that made it, for leak messages */
+    struct mci_comm_hints hints;
+    const void *made_at; /* return address of the caller that made it, for leak messages */
     char name[64];
 };
 static inline struct mci_peer *mci_comm_peer(const struct mci_comm *comm, int rank)
@@ -100,9 +108,10 @@ struct mci_comm *
 mci_comm_find(uint64_t ctx); /* by context, low bits ignored; NULL: none. lock: engine */
 /*
  * A new communicator of group with a context that all members agree on. Takes over the reference on
- * group, but not on an error. lock: engine
+ * group, but not on an error. hints: equal on all members; NULL: the settings. lock: engine
  */
-mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, struct mci_comm **comm_p);
+mcomm_err_t mci_comm_new(struct mci_group *group, uint64_t ctx, const struct mci_comm_hints *hints,
+                         struct mci_comm **comm_p);
 /* Text for messages: the user's name, or "world", "self", "comm 1a2b"; NULL: freed meanwhile.
  * Static per thread. */
 const char *mci_comm_text(const struct mci_comm *comm);

@@ -19,6 +19,8 @@ const char *mci_core_boot_text(void); /* "" unless up */
 mcomm_err_t mci_core_event_start(struct mci_rt *rt);
 void mci_core_event_stop(struct mci_rt *rt); /* twice is legal */
 
+struct mci_info;
+
 /* ---- communicators (comm.c) ------------------------------------------------------------------ */
 mcomm_err_t mci_comms_init(void);
 void mci_comms_end(void);  /* those that are left become zombies, with hooks. lock: engine */
@@ -35,7 +37,9 @@ mci_comms_next_ctx(void); /* derived from this process's identity; used by nobod
 void mci_comm_free(struct mci_comm *comm);
 
 /* ---- making of communicators (comm_make.c). lock: engine ------------------------------------- */
-mcomm_err_t mci_comm_dup(struct mci_comm *comm, struct mci_comm **newcomm_p);
+/* info: NULL, or hints that go before the parent's; those of rank 0 count. */
+mcomm_err_t mci_comm_dup(struct mci_comm *comm, const struct mci_info *info,
+                         struct mci_comm **newcomm_p);
 /* *newcomm_p = NULL for MCOMM_RANK_UNDEFINED */
 mcomm_err_t mci_comm_split(struct mci_comm *comm, int colour, int key, struct mci_comm **newcomm_p);
 mcomm_err_t mci_comm_create_group(struct mci_comm *comm, struct mci_group *group, int tag,

@@ -132,7 +132,7 @@ static mcomm_err_t world_group(const struct mci_rt_blobs *blobs, struct mci_grou
 static mcomm_err_t comm_named(struct mci_group *group, const char *name, uint64_t ctx,
                               struct mci_comm **comm_p)
 {
-    mcomm_err_t err = mci_comm_new(group, ctx, comm_p);
+    mcomm_err_t err = mci_comm_new(group, ctx, NULL, comm_p);
 
     if (err != MCOMM_SUCCESS) {
         mci_group_unref(group);
