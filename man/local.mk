@@ -13,7 +13,7 @@ dist_man_MANS += \
 	%D%/mcomm_allgatherv_init.3 %D%/mcomm_allreduce.3 %D%/mcomm_allreduce_init.3 \
 	%D%/mcomm_alltoall_init.3 %D%/mcomm_alltoallv.3 %D%/mcomm_alltoallv_init.3 \
 	%D%/mcomm_barrier_init.3 %D%/mcomm_bcast_init.3 %D%/mcomm_bootstrap_text.3 \
-	%D%/mcomm_build_config.3 %D%/mcomm_cancel.3 %D%/mcomm_comm_compare.3 \
+	%D%/mcomm_build_config.3 %D%/mcomm_cancel.3 %D%/mcomm_coll_text.3 %D%/mcomm_comm_compare.3 \
 	%D%/mcomm_comm_create_group.3 %D%/mcomm_comm_create_oob.3 %D%/mcomm_comm_free.3 \
 	%D%/mcomm_comm_get_name.3 %D%/mcomm_comm_group.3 %D%/mcomm_comm_node_count.3 \
 	%D%/mcomm_comm_self.3 %D%/mcomm_comm_set_name.3 %D%/mcomm_comm_set_timeout.3 \

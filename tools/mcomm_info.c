@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* mcomm_info: what was built, what this machine is, which rails there are, every setting. */
+/* mcomm_info: what was built, what this machine is, rails, settings, algorithms of collectives. */
 #include "config.h"
 
 #include "mooncake_comm.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char usage_text[] =
-    "usage: mcomm_info [build] [machine] [rails] [settings]    (none named: all)\n"
+    "usage: mcomm_info [build] [machine] [rails] [settings] [coll]    (none named: all)\n"
     "Starts no job: the process stands alone.\n";
 
 static void print_build(void)
@@ -52,24 +52,31 @@ static void print_settings(void)
     }
 }
 
+/* "--coll" is as good as "coll". */
+static const char *name_of(const char *argument)
+{
+    return strncmp(argument, "--", 2) == 0 ? argument + 2 : argument;
+}
+
 static int is_wanted(int argc, char **argv, const char *name)
 {
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], name) == 0)
+        if (strcmp(name_of(argv[i]), name) == 0)
             return 1;
     return argc == 1;
 }
 
 static int check_arguments(int argc, char **argv)
 {
-    static const char *const names[] = {"build", "machine", "rails", "settings"};
+    static const char *const names[] = {"build", "machine", "rails", "settings", "coll"};
+    const size_t count = sizeof(names) / sizeof(names[0]);
 
     for (int i = 1; i < argc; i++) {
         size_t k = 0;
 
-        while (k < 4 && strcmp(argv[i], names[k]) != 0)
+        while (k < count && strcmp(name_of(argv[i]), names[k]) != 0)
             k++;
-        if (k == 4) {
+        if (k == count) {
             int is_help = strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
 
             if (!is_help)
@@ -111,6 +118,8 @@ int main(int argc, char **argv)
         print_rails();
     if (is_wanted(argc, argv, "settings"))
         print_settings();
+    if (is_wanted(argc, argv, "coll"))
+        printf("\nCollectives\n%s", mcomm_coll_text());
     mcomm_finalize();
     return 0;
 }

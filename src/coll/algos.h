@@ -14,6 +14,7 @@ mcomm_err_t mci_coll_bcast_binomial(struct coll_call *call);
 mcomm_err_t mci_coll_bcast_chain(struct coll_call *call);
 mcomm_err_t mci_coll_reduce_binomial(struct coll_call *call);
 mcomm_err_t mci_coll_reduce_ring(struct coll_call *call);
+mcomm_err_t mci_coll_reduce_pairwise(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_doubling(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_ring(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_pairwise(struct coll_call *call);
@@ -28,6 +29,15 @@ mcomm_err_t mci_coll_reduce_scatter_ring(struct coll_call *call);     /* both ki
 mcomm_err_t mci_coll_alltoall_bruck(struct coll_call *call);
 mcomm_err_t mci_coll_alltoall_pairwise(struct coll_call *call); /* alltoallv, too */
 mcomm_err_t mci_coll_scan_doubling(struct coll_call *call);     /* exscan, too */
+mcomm_err_t mci_coll_scan_chain(struct coll_call *call);        /* exscan, too */
+
+/* ---- leaders.c: stages, for several nodes with several members ---- */
+mcomm_err_t mci_coll_barrier_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_bcast_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_reduce_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_allreduce_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_allreduce_slices(struct coll_call *call);
+mcomm_err_t mci_coll_allgather_leaders(struct coll_call *call);
 
 /* ---- pieces that several share (ring.c) ---- */
 struct coll_ring_blocks { /* n blocks of a vector: elements [begin[i], begin[i + 1]) */

@@ -9,7 +9,7 @@
 mcomm_err_t mci_coll_allgather_bruck(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int rank = call->comm->rank, size = call->comm->size;
+    int rank = call->team.rank, size = call->team.size;
     size_t nbytes = coll_nbytes(args), tail = (size_t)(size - rank) * nbytes;
     mcomm_err_t err = mci_coll_plan_new(call);
     char *rotated;

@@ -23,7 +23,7 @@ static struct block block_of(const struct coll_args *args, int rank)
 mcomm_err_t mci_coll_allgather_ring(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int rank = call->comm->rank, size = call->comm->size;
+    int rank = call->team.rank, size = call->team.size;
     struct block mine = block_of(args, rank);
     mcomm_err_t err = mci_coll_plan_new(call);
 

@@ -59,9 +59,9 @@ static void odd_of_pair(const struct doubling *d, int inner_size)
 mcomm_err_t mci_coll_allreduce_doubling(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int size = call->comm->size, inner_size = 1;
+    int size = call->team.size, inner_size = 1;
     struct doubling d = {
-        .call = call, .buf = args->recvbuf, .nbytes = coll_nbytes(args), .rank = call->comm->rank};
+        .call = call, .buf = args->recvbuf, .nbytes = coll_nbytes(args), .rank = call->team.rank};
     mcomm_err_t err = mci_coll_plan_new(call);
 
     if (err != MCOMM_SUCCESS)

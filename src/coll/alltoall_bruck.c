@@ -28,7 +28,7 @@ mcomm_err_t mci_coll_alltoall_bruck(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
     const char *from = coll_input(args);
-    int size = call->comm->size, rank = call->comm->rank;
+    int size = call->team.size, rank = call->team.rank;
     size_t nbytes = coll_nbytes(args), all = (size_t)size * nbytes;
     char *blocks, *out, *in;
     mcomm_err_t err = mci_coll_plan_new(call);

@@ -54,7 +54,7 @@ static char *recv_to(const struct exchange *x, int rank)
 static void copy_input(struct exchange *x)
 {
     struct coll_plan *plan = x->call->plan;
-    int size = x->call->comm->size;
+    int size = x->call->team.size;
     size_t *offsets = mci_coll_plan_scratch(plan, (size_t)size * sizeof(*offsets)), all = 0;
     char *copy;
 
@@ -74,7 +74,7 @@ static void copy_input(struct exchange *x)
 
 mcomm_err_t mci_coll_alltoall_pairwise(struct coll_call *call)
 {
-    int size = call->comm->size, rank = call->comm->rank;
+    int size = call->team.size, rank = call->team.rank;
     struct exchange x = {.call = call, .from = coll_input(&call->args)};
     mcomm_err_t err = mci_coll_plan_new(call);
 

@@ -5,7 +5,7 @@
 
 mcomm_err_t mci_coll_barrier_dissemination(struct coll_call *call)
 {
-    int rank = call->comm->rank, size = call->comm->size;
+    int rank = call->team.rank, size = call->team.size;
     mcomm_err_t err = mci_coll_plan_new(call);
 
     if (err != MCOMM_SUCCESS)

@@ -6,7 +6,7 @@
 mcomm_err_t mci_coll_bcast_binomial(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int size = call->comm->size, vrank = (call->comm->rank - args->root + size) % size;
+    int size = call->team.size, vrank = (call->team.rank - args->root + size) % size;
     size_t nbytes = coll_nbytes(args);
     int64_t bit = 1;
     mcomm_err_t err = mci_coll_plan_new(call);

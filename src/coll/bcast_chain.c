@@ -16,8 +16,8 @@ static size_t chunk_nbytes(size_t nbytes, size_t offset)
 mcomm_err_t mci_coll_bcast_chain(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int size = call->comm->size, vrank = (call->comm->rank - args->root + size) % size;
-    int prev = (call->comm->rank + size - 1) % size, next = (call->comm->rank + 1) % size;
+    int size = call->team.size, vrank = (call->team.rank - args->root + size) % size;
+    int prev = (call->team.rank + size - 1) % size, next = (call->team.rank + 1) % size;
     size_t nbytes = coll_nbytes(args);
     mcomm_err_t err = mci_coll_plan_new(call);
 

@@ -37,8 +37,8 @@ static void call_over(struct coll_call *call)
     mci_list_remove(&call->link);
     if (mci_list_is_empty(&cc->queue))
         mci_list_remove(&cc->active);
-    if (call->err != MCOMM_SUCCESS && call->plan != NULL)
-        mci_coll_plan_withdraw(call->plan);
+    if (call->err != MCOMM_SUCCESS)
+        mci_coll_call_withdraw(call);
     if (call->err == MCOMM_SUCCESS && call->args.op == MCOMM_AVG)
         average(call);
     call->is_done = true;
@@ -49,8 +49,7 @@ static void call_over(struct coll_call *call)
     mci_comm_unref(comm);
 }
 
-/* true: over */
-static bool call_step(struct coll_call *call)
+bool mci_coll_call_step(struct coll_call *call)
 {
     if (call->algo == NULL) {
         call->algo = mci_coll_select(call);
@@ -64,6 +63,32 @@ static bool call_step(struct coll_call *call)
     return call->algo->step(call);
 }
 
+void mci_coll_call_withdraw(struct coll_call *call)
+{
+    if (call->plan != NULL)
+        mci_coll_plan_withdraw(call->plan);
+    if (call->stages != NULL)
+        mci_coll_stages_withdraw(call->stages);
+}
+
+void mci_coll_call_rewind(struct coll_call *call)
+{
+    call->stage = call->cursor = 0;
+    call->err = MCOMM_SUCCESS;
+    if (call->plan != NULL)
+        mci_coll_plan_rewind(call->plan);
+    if (call->stages != NULL)
+        mci_coll_stages_rewind(call->stages);
+}
+
+void mci_coll_call_fini(struct coll_call *call)
+{
+    mci_coll_plan_free(call->plan);
+    mci_coll_stages_free(call->stages);
+    call->plan = NULL;
+    call->stages = NULL;
+}
+
 void mci_coll_comm_step(struct coll_comm *cc)
 {
     while (!mci_list_is_empty(&cc->queue)) {
@@ -74,7 +99,7 @@ void mci_coll_comm_step(struct coll_comm *cc)
             mci_coll_call_fail(call, err);
             continue;
         }
-        if (!call_step(call))
+        if (!mci_coll_call_step(call))
             return;
         if (__builtin_expect(call->err != MCOMM_SUCCESS, 0))
             mci_coll_poison(call, call->err);
@@ -121,15 +146,11 @@ void mci_coll_call_begin(struct coll_call *call, struct mci_comm *comm)
     struct coll_comm *cc = coll_comm_of(comm);
 
     call->comm = comm;
-    call->stage = call->cursor = 0;
-    if (call->plan != NULL)
-        mci_coll_plan_rewind(call->plan); /* persistent, not for the first time */
-    else
-        call->algo = NULL;
+    call->team = (struct coll_team){.rank = comm->rank, .size = comm->size};
+    mci_coll_call_rewind(call);
     call->seq = comm->coll_seq++;
     call->tag = (int)(call->seq & MCOMM_TAG_MAX);
     call->is_done = false;
-    call->err = MCOMM_SUCCESS;
     mci_comm_ref(comm);
     if (mci_list_is_empty(&cc->queue))
         mci_list_push(&active, &cc->active);
@@ -150,7 +171,9 @@ mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args)
 
     call.args = *args;
     call.done = NULL;
+    call.algo = NULL;
     call.plan = NULL;
+    call.stages = NULL;
     mci_coll_call_begin(&call, comm);
     if (!call.is_done) {
         struct coll_comm *cc = coll_comm_of(comm);
@@ -171,7 +194,7 @@ mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args)
             mci_coll_poison_explain(&call);
         }
     }
-    mci_coll_plan_free(call.plan);
+    mci_coll_call_fini(&call);
     mci_comm_unref(comm);
     return call.err;
 }

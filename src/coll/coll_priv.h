@@ -26,7 +26,9 @@
 
 /* ---- one collective ------------------------------------------------------------------------- */
 struct coll_call;
+struct coll_rules;
 struct coll_plan;
+struct coll_stages;
 
 struct coll_algo {
     const char *name;
@@ -36,8 +38,17 @@ struct coll_algo {
     bool (*step)(struct coll_call *call);
 };
 
+/* Those who make a call: all members, or, for a stage of it, those of a node or one of each node.
+ * Algorithms know nothing but places in the team. */
+struct coll_team {
+    int rank, size;
+    const int *ranks; /* in the communicator; NULL: the same */
+    bool is_node;     /* the members on this node */
+};
+
 struct coll_call {
     struct coll_args args;
+    struct coll_team team;
     struct mci_comm *comm;        /* a reference */
     const struct coll_algo *algo; /* chosen when the call comes to the head of the queue */
     struct mci_list link;         /* queue of its communicator */
@@ -50,15 +61,38 @@ struct coll_call {
     int stage;
     int cursor;
     struct coll_plan *plan;
+    struct coll_stages *stages;
 };
+static inline int coll_rank_of(const struct coll_call *call, int place)
+{
+    return call->team.ranks != NULL ? call->team.ranks[place] : place;
+}
+
+/* Who of a communicator is where: lists only if some of its nodes have several members. */
+struct coll_tiers {
+    int local_rank, local_size; /* on this node */
+    int *local;                 /* ranks of its members, rising; NULL: place = rank */
+    int *leaders;               /* of each node the lowest rank */
+    int *sizes;                 /* of the nodes */
+    int *cross;                 /* of each node the member with my place; only if is_even */
+    bool has_tiers;             /* the lists are there */
+    bool is_even;               /* all nodes have as many members */
+    bool is_blocked;            /* ranks of a node are consecutive, so nodes are in rank order */
+};
+static inline int tiers_local(const struct coll_tiers *tiers, int place)
+{
+    return tiers->local != NULL ? tiers->local[place] : place;
+}
 
 /* What coll keeps for a communicator: comm->coll. */
 struct coll_comm {
     struct mci_comm *comm;
-    struct mci_list queue;  /* of calls */
-    struct mci_list active; /* link: communicators whose queue is not empty */
-    struct coll_node *node; /* shared segment; NULL until the first call, or none */
-    bool is_plain;          /* no shared segment: not all on one node, or it could not be made */
+    struct coll_tiers tiers;
+    struct coll_rules *rules; /* the user's; NULL: none */
+    struct mci_list queue;    /* of calls */
+    struct mci_list active;   /* link: communicators whose queue is not empty */
+    struct coll_node *node;   /* shared segment; NULL until the first call, or none */
+    bool is_plain;            /* no shared segment: alone on its node, or it could not be made */
     struct poison {
         bool is_set, has_told;
         uint32_t seq;
@@ -72,11 +106,23 @@ static inline struct coll_comm *coll_comm_of(const struct mci_comm *comm)
     return comm->coll;
 }
 
+/* ---- tiers.c ---- */
+mcomm_err_t mci_coll_tiers_make(struct coll_tiers *tiers, const struct mci_comm *comm);
+void mci_coll_tiers_free(struct coll_tiers *tiers);
+
 /* ---- call.c ---- */
 mcomm_err_t mci_coll_call_start_module(void);
 void mci_coll_call_stop_module(void);
 /* Queue it and go on as far as possible. args, done and link (not linked) are set. */
 void mci_coll_call_begin(struct coll_call *call, struct mci_comm *comm);
+/* Choose the algorithm of a call or stage, if that is still to do, and go on. true: over. */
+bool mci_coll_call_step(struct coll_call *call);
+/* Frees what algorithms keep with it. */
+void mci_coll_call_fini(struct coll_call *call);
+/* Nothing touches its buffers after this. */
+void mci_coll_call_withdraw(struct coll_call *call);
+/* Back to the beginning, for a persistent one. */
+void mci_coll_call_rewind(struct coll_call *call);
 /* End a call that waits in its queue; all members learn of it. */
 void mci_coll_call_fail(struct coll_call *call, mcomm_err_t err);
 /* Begin and wait, within the communicator's time limit. */
@@ -108,6 +154,18 @@ const char *mci_coll_kind_name(enum coll_kind kind);
 /* NULL: not yet known: members of the node still agree on a shared segment. */
 const struct coll_algo *mci_coll_select(struct coll_call *call);
 
+/* ---- stages.c: a call as a list of calls of smaller teams, one after the other. As with plans,
+ * errors while building stick. ----------------------------------------------------------------- */
+mcomm_err_t mci_coll_stages_new(struct coll_call *call);
+/* Made in this order by all members of team; args is the caller's, root a place in team. */
+void mci_coll_stages_add(struct coll_stages *stages, struct coll_team team, struct coll_args args);
+void *mci_coll_stages_scratch(struct coll_stages *stages, size_t nbytes); /* freed with them */
+mcomm_err_t mci_coll_stages_end(struct coll_stages *stages);
+void mci_coll_stages_free(struct coll_stages *stages);
+void mci_coll_stages_rewind(struct coll_stages *stages);
+void mci_coll_stages_withdraw(struct coll_stages *stages);
+bool mci_coll_stages_step(struct coll_call *call);
+
 /* ---- plan.c: messages and local work in rounds ------------------------------------------------
  *
  * Steps of one round start together, messages first; copies and folds of a round run, in order,
@@ -122,6 +180,9 @@ void mci_coll_plan_copy(struct coll_plan *plan, void *dst, const void *src, size
 /* dst[i] = left[i] op right[i]; dst may be left or right. */
 void mci_coll_plan_fold(struct coll_plan *plan, void *dst, const void *left, const void *right,
                         size_t count);
+/* dst[i] = the fold of n blocks that lie one behind the other, in order, rounded once. */
+void mci_coll_plan_fold_many(struct coll_plan *plan, void *dst, const void *blocks, int n,
+                             size_t count);
 void mci_coll_plan_round(struct coll_plan *plan);                   /* end of a round */
 void *mci_coll_plan_scratch(struct coll_plan *plan, size_t nbytes); /* freed with the plan */
 mcomm_err_t mci_coll_plan_end(struct coll_plan *plan);

@@ -9,9 +9,9 @@ static void root_plan(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
     bool has_counts = args->kind == COLL_GATHERV;
-    int rank = call->comm->rank, live = 0;
+    int rank = call->team.rank, live = 0;
 
-    for (int i = 0; i < call->comm->size; i++) {
+    for (int i = 0; i < call->team.size; i++) {
         size_t nbytes = has_counts ? args->recv_counts[i] * args->elem : coll_nbytes(args);
         char *to = coll_at(args->recvbuf, has_counts ? args->recv_displs[i] * args->elem
                                                      : (size_t)i * coll_nbytes(args));
@@ -33,7 +33,7 @@ mcomm_err_t mci_coll_gather_linear(struct coll_call *call)
 
     if (err != MCOMM_SUCCESS)
         return err;
-    if (call->comm->rank == args->root)
+    if (call->team.rank == args->root)
         root_plan(call);
     else if (args->count > 0)
         mci_coll_plan_send(call->plan, args->sendbuf, coll_nbytes(args), args->root);

@@ -62,24 +62,28 @@ static void places(struct coll_node *node, void *base)
 static struct coll_node *node_new(struct coll_comm *cc)
 {
     struct coll_node *node = mci_mem_zalloc(sizeof(*node));
-    size_t n = (size_t)cc->comm->size;
+    const struct coll_tiers *tiers = &cc->tiers;
+    size_t n = (size_t)tiers->local_size;
     uint64_t *words;
 
     if (node == NULL)
         return NULL;
     node->cc = cc;
     node->state = NODE_ASKED;
-    node->size = cc->comm->size;
-    node->rank = cc->comm->rank;
-    node->peers = cc->comm->group->peers;
+    node->size = tiers->local_size;
+    node->rank = tiers->local_rank;
     node->srcs = mci_mem_zalloc(n * sizeof(*node->srcs));
+    node->peers = mci_mem_zalloc(n * sizeof(struct mci_peer *));
     words = mci_mem_zalloc(2 * NODE_RING_NUM * n * sizeof(*words));
-    if (node->srcs == NULL || words == NULL) {
+    if (node->srcs == NULL || node->peers == NULL || words == NULL) {
         mci_mem_free(node->srcs);
+        mci_mem_free(node->peers);
         mci_mem_free(words);
         mci_mem_free(node);
         return NULL;
     }
+    for (int i = 0; i < node->size; i++)
+        node->peers[i] = mci_comm_peer(cc->comm, tiers_local(tiers, i));
     for (int i = 0; i < NODE_RING_NUM; i++) {
         node->pos[i] = words + (size_t)i * n;
         node->seen[i] = words + (size_t)(NODE_RING_NUM + i) * n;
@@ -112,19 +116,21 @@ void mci_coll_node_free(struct coll_comm *cc)
         return;
     node_unmap(node);
     mci_mem_free(node->srcs);
+    mci_mem_free(node->peers);
     mci_mem_free(node->pos[0]);
     mci_mem_free(node);
 }
 
 /* ---- agreeing ---- */
-static mcomm_err_t tell(struct coll_comm *cc, int rank, enum node_step step, uint64_t id)
+/* A member of the node, by its place there. */
+static mcomm_err_t tell(struct coll_comm *cc, int place, enum node_step step, uint64_t id)
 {
     struct mci_frame frame = {.am = MCI_AM_COLL_NODE,
                               .aux = (uint16_t)step,
                               .w0 = cc->comm->ctx,
                               .w1 = (uint32_t)id,
                               .w2 = (uint32_t)(id >> 32)};
-    struct mci_peer *peer = mci_comm_peer(cc->comm, rank);
+    struct mci_peer *peer = mci_comm_peer(cc->comm, tiers_local(&cc->tiers, place));
     mcomm_err_t err = mci_peer_tell(peer, &frame);
 
     if (err == MCOMM_SUCCESS)
@@ -134,12 +140,12 @@ static mcomm_err_t tell(struct coll_comm *cc, int rank, enum node_step step, uin
 
 static void tell_all(struct coll_comm *cc, enum node_step step, uint64_t id)
 {
-    for (int i = 0; i < cc->comm->size; i++) {
-        mcomm_err_t err = i == cc->comm->rank ? MCOMM_SUCCESS : tell(cc, i, step, id);
+    for (int i = 0; i < cc->tiers.local_size; i++) {
+        mcomm_err_t err = i == cc->tiers.local_rank ? MCOMM_SUCCESS : tell(cc, i, step, id);
 
         if (err != MCOMM_SUCCESS)
             mci_log_debug("%s: rank %d is not told of the shared segment: %s",
-                          mci_comm_text(cc->comm), i, mcomm_err_text(err));
+                          mci_comm_text(cc->comm), tiers_local(&cc->tiers, i), mcomm_err_text(err));
     }
 }
 
@@ -203,7 +209,7 @@ static void on_mapped(struct mci_region_ask *ask)
 
 void mci_coll_node_offered(struct coll_comm *cc, uint64_t region_id)
 {
-    struct mci_peer *owner = mci_comm_peer(cc->comm, 0);
+    struct mci_peer *owner = mci_comm_peer(cc->comm, tiers_local(&cc->tiers, 0));
 
     if (cc->is_plain || (cc->node != NULL && (cc->node->is_asking || cc->node->base != NULL)))
         return;
@@ -224,7 +230,7 @@ static void answered(struct coll_comm *cc, bool is_mapped)
 {
     struct coll_node *node = cc->node;
 
-    if (node == NULL || cc->comm->rank != 0 || node->state != NODE_ASKED)
+    if (node == NULL || node->rank != 0 || node->state != NODE_ASKED)
         return;
     node->is_refused |= !is_mapped;
     if (++node->answers < node->size - 1)
@@ -286,9 +292,9 @@ struct coll_node *mci_coll_node_get(struct coll_comm *cc, bool *is_plain_p)
     if (node != NULL && node->state == NODE_READY)
         return node;
     if (!cc->is_plain && node == NULL) {
-        if (cc->comm->size == 1 || cc->comm->node_size != cc->comm->size || !mci_settings.shm)
+        if (cc->tiers.local_size == 1 || !mci_settings.shm)
             cc->is_plain = true;
-        else if (cc->comm->rank == 0)
+        else if (cc->tiers.local_rank == 0)
             offer(cc);
         else
             cc->node = node_new(cc); /* wait for the offer */

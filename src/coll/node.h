@@ -52,8 +52,8 @@ enum node_state {
 struct coll_node {
     enum node_state state;
     struct coll_comm *cc;
-    int size, rank;          /* members on this node; rank among them = rank in the communicator */
-    struct mci_peer **peers; /* of the group */
+    int size, rank; /* members on this node; place among them */
+    struct mci_peer **peers;
     struct mci_region *region; /* of the member that offered */
     struct mci_region_ask ask; /* of the others, while they map */
     bool is_asking;

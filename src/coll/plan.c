@@ -14,15 +14,16 @@ enum plan_what {
     PLAN_RECV,
     PLAN_COPY,
     PLAN_FOLD,
+    PLAN_FOLD_MANY,
     PLAN_ROUND
 };
 
 struct plan_step {
     enum plan_what what;
-    int rank;
+    int rank; /* fold of many: how many */
     void *dst;
-    const void *src, *right;
-    size_t nbytes; /* fold: elements */
+    const void *src, *right; /* fold of many: src is the list */
+    size_t nbytes;           /* folds: elements */
 };
 
 struct coll_plan {
@@ -71,15 +72,19 @@ static void plan_add(struct coll_plan *plan, struct plan_step step)
 
 void mci_coll_plan_send(struct coll_plan *plan, const void *buf, size_t nbytes, int dest)
 {
-    plan_add(plan,
-             (struct plan_step){.what = PLAN_SEND, .rank = dest, .src = buf, .nbytes = nbytes});
+    plan_add(plan, (struct plan_step){.what = PLAN_SEND,
+                                      .rank = coll_rank_of(plan->call, dest),
+                                      .src = buf,
+                                      .nbytes = nbytes});
     plan->sends++;
 }
 
 void mci_coll_plan_recv(struct coll_plan *plan, void *buf, size_t nbytes, int source)
 {
-    plan_add(plan,
-             (struct plan_step){.what = PLAN_RECV, .rank = source, .dst = buf, .nbytes = nbytes});
+    plan_add(plan, (struct plan_step){.what = PLAN_RECV,
+                                      .rank = coll_rank_of(plan->call, source),
+                                      .dst = buf,
+                                      .nbytes = nbytes});
     plan->recvs++;
 }
 
@@ -96,6 +101,23 @@ void mci_coll_plan_fold(struct coll_plan *plan, void *dst, const void *left, con
     plan_add(plan,
              (struct plan_step){
                  .what = PLAN_FOLD, .dst = dst, .src = left, .right = right, .nbytes = count});
+}
+
+void mci_coll_plan_fold_many(struct coll_plan *plan, void *dst, const void *blocks, int n,
+                             size_t count)
+{
+    size_t nbytes = count * plan->call->args.elem;
+    const void **srcs = mci_coll_plan_scratch(plan, (size_t)n * sizeof(*srcs));
+
+    if (srcs == NULL)
+        return;
+    for (int i = 0; i < n; i++)
+        srcs[i] = (const char *)blocks + (size_t)i * nbytes;
+    plan_add(plan, (struct plan_step){.what = PLAN_FOLD_MANY,
+                                      .rank = n,
+                                      .dst = dst,
+                                      .src = (const void *)srcs,
+                                      .nbytes = count});
 }
 
 void mci_coll_plan_round(struct coll_plan *plan)
@@ -249,6 +271,9 @@ static void round_work(struct coll_plan *plan)
             memmove(step->dst, step->src, step->nbytes);
         else if (step->what == PLAN_FOLD)
             mci_fold_two(step->dst, step->src, step->right, step->nbytes, args->dtype, args->op);
+        else if (step->what == PLAN_FOLD_MANY)
+            mci_fold_many(step->dst, (const void *const *)step->src, step->rank, step->nbytes,
+                          args->dtype, args->op);
     }
     plan->begin = (size_t)(step - plan->steps) + 1;
     plan->is_started = false;

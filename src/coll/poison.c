@@ -10,7 +10,7 @@
  */
 #include "coll/coll_priv.h"
 #include "base/hash.h"
-#include "coll/node.h"
+#include "coll/table.h"
 
 #include <stdio.h>
 
@@ -59,16 +59,46 @@ static void poison_set(struct poison *p, uint32_t seq, int rank, mcomm_err_t err
     p->err = err;
 }
 
+/* The user's choice of algorithms. */
+static mcomm_err_t rules_make(struct coll_comm *cc)
+{
+    const struct mci_comm_hints *hints = &cc->comm->hints;
+
+    if (hints->coll[0] == '\0')
+        return MCOMM_SUCCESS;
+    cc->rules = mci_mem_alloc(sizeof(*cc->rules));
+    if (cc->rules == NULL)
+        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for rules of collectives");
+    return mci_coll_rules_parse(hints->coll, hints->is_info ? MCOMM_ERR_INFO : MCOMM_ERR_ARG,
+                                cc->rules);
+}
+
+static void comm_coll_free(struct coll_comm *cc)
+{
+    mci_coll_node_free(cc);
+    mci_coll_tiers_free(&cc->tiers);
+    mci_mem_free(cc->rules);
+    mci_mem_free(cc);
+}
+
 static mcomm_err_t comm_new(struct mci_comm *comm)
 {
     struct early *e = mci_map_remove(&early, comm->ctx);
     struct coll_comm *cc = mci_mem_zalloc(sizeof(*cc));
+    mcomm_err_t err;
 
-    if (cc == NULL) {
+    if (cc == NULL || mci_coll_tiers_make(&cc->tiers, comm) != MCOMM_SUCCESS) {
+        mci_mem_free(cc);
         mci_mem_free(e);
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a communicator's collectives");
     }
     cc->comm = comm;
+    err = rules_make(cc);
+    if (err != MCOMM_SUCCESS) {
+        comm_coll_free(cc);
+        mci_mem_free(e);
+        return err;
+    }
     mci_list_init(&cc->queue);
     mci_list_init(&cc->active);
     comm->coll = cc;
@@ -85,8 +115,7 @@ static mcomm_err_t comm_new(struct mci_comm *comm)
 static mcomm_err_t comm_gone(struct mci_comm *comm)
 {
     if (comm->coll != NULL)
-        mci_coll_node_free(coll_comm_of(comm));
-    mci_mem_free(comm->coll);
+        comm_coll_free(coll_comm_of(comm));
     comm->coll = NULL;
     return MCOMM_SUCCESS;
 }

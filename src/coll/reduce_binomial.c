@@ -9,7 +9,7 @@
 mcomm_err_t mci_coll_reduce_binomial(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int size = call->comm->size, rank = call->comm->rank;
+    int size = call->team.size, rank = call->team.rank;
     int top = mci_fold_is_commutative(args->op) ? args->root : 0,
         vrank = (rank - top + size) % size;
     size_t nbytes = coll_nbytes(args);

@@ -9,7 +9,7 @@
 mcomm_err_t mci_coll_reduce_ring(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int rank = call->comm->rank, size = call->comm->size, mine = (rank + 1) % size;
+    int rank = call->team.rank, size = call->team.size, mine = (rank + 1) % size;
     bool is_root = rank == args->root;
     struct coll_ring_blocks blocks;
     size_t elem = args->elem;

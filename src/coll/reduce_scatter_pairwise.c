@@ -3,7 +3,7 @@
 /*
  * Every rank collects what all have for its part and folds it in rank order: the bits depend
  * neither on timing nor on where the ranks run. n-1 messages of one part each; n parts of memory.
- * Serves reduce_scatter(_block), and as the first half allreduce.
+ * Serves reduce_scatter(_block), and as the first half reduce and allreduce.
  */
 #include "coll/algos.h"
 
@@ -13,7 +13,7 @@
 static void exchange_and_fold(struct coll_call *call, const char *from, const size_t *begin,
                               char *dst)
 {
-    int size = call->comm->size, rank = call->comm->rank;
+    int size = call->team.size, rank = call->team.rank;
     size_t elem = call->args.elem, mine = begin[rank + 1] - begin[rank];
     char *parts = mci_coll_plan_scratch(call->plan, (size_t)size * mine * elem);
 
@@ -33,16 +33,15 @@ static void exchange_and_fold(struct coll_call *call, const char *from, const si
     }
     mci_coll_plan_copy(call->plan, parts + (size_t)rank * mine * elem, from + begin[rank] * elem,
                        mine * elem);
-    for (int i = 1; i < size && mine > 0; i++)
-        mci_coll_plan_fold(call->plan, parts, parts, parts + (size_t)i * mine * elem, mine);
-    mci_coll_plan_copy(call->plan, dst, parts, mine * elem);
+    if (mine > 0)
+        mci_coll_plan_fold_many(call->plan, dst, parts, size, mine);
     mci_coll_plan_round(call->plan);
 }
 
 mcomm_err_t mci_coll_reduce_scatter_pairwise(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int size = call->comm->size;
+    int size = call->team.size;
     size_t *begin;
     mcomm_err_t err = mci_coll_plan_new(call);
 
@@ -68,8 +67,35 @@ mcomm_err_t mci_coll_allreduce_pairwise(struct coll_call *call)
         return err;
     if (mci_coll_ring_cut(call, args->recvbuf, args->count, &blocks) == MCOMM_SUCCESS) {
         exchange_and_fold(call, coll_input(args), blocks.begin,
-                          coll_at(args->recvbuf, blocks.begin[call->comm->rank] * args->elem));
+                          coll_at(args->recvbuf, blocks.begin[call->team.rank] * args->elem));
         mci_coll_ring_allgather(call, &blocks, 0);
     }
+    return mci_coll_plan_end(call->plan);
+}
+
+mcomm_err_t mci_coll_reduce_pairwise(struct coll_call *call)
+{
+    const struct coll_args *args = &call->args;
+    int size = call->team.size, rank = call->team.rank;
+    bool is_root = rank == args->root;
+    struct coll_ring_blocks blocks;
+    mcomm_err_t err = mci_coll_plan_new(call);
+    size_t first, nbytes;
+    char *mine;
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (mci_coll_ring_cut(call, NULL, args->count, &blocks) != MCOMM_SUCCESS)
+        return mci_coll_plan_end(call->plan);
+    first = blocks.begin[rank] * args->elem;
+    nbytes = blocks.begin[rank + 1] * args->elem - first;
+    mine = is_root ? coll_at(args->recvbuf, first) : mci_coll_plan_scratch(call->plan, nbytes);
+    exchange_and_fold(call, coll_input(args), blocks.begin, mine);
+    for (int i = 0; i < size && is_root; i++)
+        if (i != rank && blocks.begin[i + 1] > blocks.begin[i])
+            mci_coll_plan_recv(call->plan, coll_at(args->recvbuf, blocks.begin[i] * args->elem),
+                               (blocks.begin[i + 1] - blocks.begin[i]) * args->elem, i);
+    if (!is_root && nbytes > 0)
+        mci_coll_plan_send(call->plan, mine, nbytes, args->root);
     return mci_coll_plan_end(call->plan);
 }

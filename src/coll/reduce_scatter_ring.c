@@ -6,7 +6,7 @@
 mcomm_err_t mci_coll_reduce_scatter_ring(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int size = call->comm->size, rank = call->comm->rank;
+    int size = call->team.size, rank = call->team.rank;
     struct coll_ring_blocks blocks = {0};
     mcomm_err_t err = mci_coll_plan_new(call);
 

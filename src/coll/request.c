@@ -47,7 +47,7 @@ static void request_free(struct mci_request *base)
 {
     struct coll_request *req = request_of(base);
 
-    mci_coll_plan_free(req->call.plan);
+    mci_coll_call_fini(&req->call);
     mci_mem_free(req->arrays);
     mci_mem_free(req);
 }

@@ -12,7 +12,7 @@
 mcomm_err_t mci_coll_ring_cut(struct coll_call *call, char *buf, size_t count,
                               struct coll_ring_blocks *blocks)
 {
-    int size = call->comm->size;
+    int size = call->team.size;
 
     blocks->buf = buf;
     blocks->begin = mci_coll_plan_scratch(call->plan, (size_t)(size + 1) * sizeof(*blocks->begin));
@@ -25,7 +25,7 @@ mcomm_err_t mci_coll_ring_cut(struct coll_call *call, char *buf, size_t count,
 
 static int wrap(const struct coll_call *call, int block)
 {
-    int size = call->comm->size;
+    int size = call->team.size;
 
     return (block % size + size) % size;
 }
@@ -49,9 +49,9 @@ static void reduce_round(struct coll_call *call, const struct coll_ring_blocks *
 
         if (out > 0)
             mci_coll_plan_send(call->plan, blocks->buf + send * elem, out * elem,
-                               wrap(call, call->comm->rank + 1));
+                               wrap(call, call->team.rank + 1));
         if (in > 0) {
-            mci_coll_plan_recv(call->plan, scratch, in * elem, wrap(call, call->comm->rank - 1));
+            mci_coll_plan_recv(call->plan, scratch, in * elem, wrap(call, call->team.rank - 1));
             mci_coll_plan_fold(call->plan, mine, scratch, mine, in);
         }
         mci_coll_plan_round(call->plan);
@@ -63,10 +63,10 @@ static void reduce_round(struct coll_call *call, const struct coll_ring_blocks *
 void mci_coll_ring_reduce_scatter(struct coll_call *call, const struct coll_ring_blocks *blocks,
                                   int first)
 {
-    int rank = call->comm->rank;
+    int rank = call->team.rank;
     char *scratch = mci_coll_plan_scratch(call->plan, PIECE_NBYTES);
 
-    for (int round = 0; scratch != NULL && round < call->comm->size - 1; round++)
+    for (int round = 0; scratch != NULL && round < call->team.size - 1; round++)
         reduce_round(call, blocks, wrap(call, rank + first - round),
                      wrap(call, rank + first - round - 1), scratch);
 }
@@ -75,9 +75,9 @@ void mci_coll_ring_allgather(struct coll_call *call, const struct coll_ring_bloc
                              int first)
 {
     size_t elem = call->args.elem;
-    int rank = call->comm->rank;
+    int rank = call->team.rank;
 
-    for (int round = 0; round < call->comm->size - 1; round++) {
+    for (int round = 0; round < call->team.size - 1; round++) {
         int give = wrap(call, rank + first - round), take = wrap(call, rank + first - round - 1);
         size_t out = blocks->begin[give + 1] - blocks->begin[give];
         size_t in = blocks->begin[take + 1] - blocks->begin[take];

@@ -105,7 +105,7 @@ static struct ring_place part_in(struct coll_call *call, const struct coll_node 
 
 static bool is_wanted(const struct coll_call *call)
 {
-    return call->args.kind != COLL_REDUCE || call->comm->rank == call->args.root;
+    return call->args.kind != COLL_REDUCE || call->team.rank == call->args.root;
 }
 
 /* Where the result of my part goes: to the caller's buffer and to the OUT ring, or one of them. */

@@ -10,7 +10,7 @@ mcomm_err_t mci_coll_scan_doubling(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
     bool is_exclusive = args->kind == COLL_EXSCAN, has_result = !is_exclusive;
-    int size = call->comm->size, rank = call->comm->rank;
+    int size = call->team.size, rank = call->team.rank;
     size_t nbytes = coll_nbytes(args);
     char *partial, *other;
     mcomm_err_t err = mci_coll_plan_new(call);

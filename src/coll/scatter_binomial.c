@@ -9,7 +9,7 @@
 mcomm_err_t mci_coll_scatter_binomial(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    int size = call->comm->size, rank = call->comm->rank, root = args->root;
+    int size = call->team.size, rank = call->team.rank, root = args->root;
     int vrank = (rank - root + size) % size;
     size_t nbytes = coll_nbytes(args), head = (size_t)(size - root) * nbytes;
     int64_t bit = 1;

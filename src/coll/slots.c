@@ -12,7 +12,7 @@
 /* ---- who says how much, and who listens to whom ---- */
 static bool is_root(const struct coll_call *call)
 {
-    return call->comm->rank == call->args.root;
+    return call->team.rank == call->args.root;
 }
 
 /* Bytes of what I contribute; of a block for each member where they differ. */
@@ -230,7 +230,7 @@ static const void *my_words(const struct coll_call *call)
     if (args->kind == COLL_BCAST)
         return args->recvbuf;
     if (args->kind == COLL_ALLGATHER && args->sendbuf == MCOMM_IN_PLACE)
-        return coll_at(args->recvbuf, (size_t)call->comm->rank * coll_nbytes(args));
+        return coll_at(args->recvbuf, (size_t)call->team.rank * coll_nbytes(args));
     return coll_input(args);
 }
 

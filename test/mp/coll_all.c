@@ -519,18 +519,22 @@ static void trial_end(struct trial *t)
 static void test_random(const char *seed, int rounds)
 {
     static struct trial trials[LIVE];
-    mcomm_comm_t part, comms[LIVE];
+    mcomm_comm_t part, mixed, comms[LIVE];
     uint64_t keep;
 
     seed_state = strtoull(seed, NULL, 10);
     if (mp_rank == 0)
         printf("seed %s\n", seed);
     OK(mcomm_comm_split(MCOMM_COMM_WORLD, mp_rank % 2, -mp_rank, &part));
+    /* the ranks of a node are not consecutive */
+    OK(mcomm_comm_split(MCOMM_COMM_WORLD, 0, mp_rank % 2 ? mp_rank : mp_rank + mp_size, &mixed));
     for (int round = 0; round < rounds; round++) {
         int live = 1 + (int)(next_random() % LIVE);
 
         for (int i = 0; i < live; i++) {
-            comms[i] = next_random() % 4 == 0 ? part : MCOMM_COMM_WORLD;
+            uint64_t pick = next_random() % 4;
+
+            comms[i] = pick == 0 ? part : pick == 1 ? mixed : MCOMM_COMM_WORLD;
             keep = next_random();
             trial_begin(&trials[i], round * LIVE + i, comms[i]);
             if (trials[i].form == BLOCKING)
@@ -545,6 +549,7 @@ static void test_random(const char *seed, int rounds)
                 trial_end(&trials[i]);
     }
     OK(mcomm_comm_free(&part));
+    OK(mcomm_comm_free(&mixed));
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/*
+ * Which algorithms there are and from which size on. Of the first tier that can serve a call the
+ * row with the highest limit below its size is taken, of equal ones the first. Sizes are those of a
+ * block; of the whole vector for reductions and allgather. The limits are measured: see the commits
+ * that set them.
+ */
+#include "coll/table.h"
+#include "base/settings.h"
+#include "coll/algos.h"
+#include "coll/rings.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define K ((size_t)1 << 10)
+#define M ((size_t)1 << 20)
+
+/* ---- conditions ---- */
+static const struct coll_tiers *tiers_of(const struct coll_call *call)
+{
+    return &coll_comm_of(call->comm)->tiers;
+}
+
+static bool rings_can(const struct coll_call *call, const struct coll_node *node)
+{
+    switch (call->args.kind) {
+    case COLL_REDUCE:
+    case COLL_ALLREDUCE:
+        return node->size <= NODE_FOLD_MAX;
+    case COLL_REDUCE_SCATTER_BLOCK:
+        return node->size <= NODE_FOLD_MAX && call->args.sendbuf != MCOMM_IN_PLACE;
+    case COLL_ALLTOALL:
+        return call->args.sendbuf != MCOMM_IN_PLACE;
+    default:
+        return true;
+    }
+}
+
+static bool commutes(const struct coll_call *call, const struct coll_node *node)
+{
+    (void)node;
+    return mci_fold_is_commutative(call->args.op);
+}
+
+static bool is_blocked(const struct coll_call *call, const struct coll_node *node)
+{
+    (void)node;
+    return tiers_of(call)->is_blocked;
+}
+
+static bool is_in_order(const struct coll_call *call, const struct coll_node *node)
+{
+    return tiers_of(call)->is_blocked || commutes(call, node);
+}
+
+static bool slices_can(const struct coll_call *call, const struct coll_node *node)
+{
+    const struct coll_tiers *tiers = tiers_of(call);
+
+    return tiers->is_even && call->args.count >= (size_t)tiers->local_size &&
+           is_in_order(call, node);
+}
+
+static const struct coll_when FITS = {mci_coll_slots_fit, "fits the slots"};
+static const struct coll_when RINGS = {rings_can, "at most 64 members, copies not in place"};
+static const struct coll_when COMMUTES = {commutes, "op commutes"};
+static const struct coll_when BLOCKED = {is_blocked, "ranks of a node are consecutive"};
+static const struct coll_when IN_ORDER = {is_in_order,
+                                          "op commutes, or ranks of a node are consecutive"};
+static const struct coll_when SLICES = {slices_can, "as many ranks on each node; as for leaders"};
+
+/* ---- rows ---- */
+#define SLOTS                                                                                      \
+    {                                                                                              \
+        "slots", NULL, mci_coll_slots_step                                                         \
+    }
+#define RING(NAME)                                                                                 \
+    {                                                                                              \
+#NAME, NULL, mci_coll_##NAME##_step                                                        \
+    }
+#define PLAN(NAME)                                                                                 \
+    {                                                                                              \
+#NAME, mci_coll_##NAME, mci_coll_plan_step                                                 \
+    }
+#define STAGES(NAME)                                                                               \
+    {                                                                                              \
+#NAME, mci_coll_##NAME, mci_coll_stages_step                                               \
+    }
+
+const struct coll_row mci_coll_rows[] = {
+    {COLL_BARRIER, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
+    {COLL_BARRIER, TIER_NODES, "leaders", STAGES(barrier_leaders), 0, 0, NULL, true},
+    {COLL_BARRIER, TIER_MESSAGES, "dissemination", PLAN(barrier_dissemination), 0, 0, NULL, true},
+
+    {COLL_BCAST, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
+    {COLL_BCAST, TIER_NODE, "rings", RING(rings_spread), 0, 0, &RINGS, true},
+    {COLL_BCAST, TIER_NODES, "leaders", STAGES(bcast_leaders), 0, 0, NULL, true},
+    {COLL_BCAST, TIER_MESSAGES, "binomial", PLAN(bcast_binomial), 0, 0, NULL, true},
+    {COLL_BCAST, TIER_MESSAGES, "chain", PLAN(bcast_chain), 1 * M, 0, NULL, true},
+
+    {COLL_REDUCE, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
+    {COLL_REDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, &RINGS, true},
+    {COLL_REDUCE, TIER_NODES, "leaders", STAGES(reduce_leaders), 0, 0, &IN_ORDER, false},
+    {COLL_REDUCE, TIER_MESSAGES, "binomial", PLAN(reduce_binomial), 0, 0, NULL, false},
+    {COLL_REDUCE, TIER_MESSAGES, "pairwise", PLAN(reduce_pairwise), 0, 0, NULL, true},
+    {COLL_REDUCE, TIER_MESSAGES, "ring", PLAN(reduce_ring), 128 * K, 0, &COMMUTES, false},
+
+    {COLL_ALLREDUCE, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
+    {COLL_ALLREDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, &RINGS, true},
+    {COLL_ALLREDUCE, TIER_NODES, "leaders", STAGES(allreduce_leaders), 0, 0, &IN_ORDER, false},
+    {COLL_ALLREDUCE, TIER_NODES, "slices", STAGES(allreduce_slices), 64 * K, 0, &SLICES, false},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "doubling", PLAN(allreduce_doubling), 0, 0, NULL, false},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "pairwise", PLAN(allreduce_pairwise), 0, 0, NULL, true},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "ring", PLAN(allreduce_ring), 128 * K, 0, &COMMUTES, false},
+
+    {COLL_GATHER, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
+    {COLL_GATHER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, &RINGS, true},
+    {COLL_GATHER, TIER_MESSAGES, "binomial", PLAN(gather_binomial), 0, 0, NULL, true},
+    {COLL_GATHER, TIER_MESSAGES, "linear", PLAN(gather_linear), 8 * K, 0, NULL, true},
+    {COLL_GATHERV, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 0, NULL, true},
+
+    {COLL_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
+    {COLL_SCATTER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, &RINGS, true},
+    {COLL_SCATTER, TIER_MESSAGES, "binomial", PLAN(scatter_binomial), 0, 0, NULL, true},
+    {COLL_SCATTER, TIER_MESSAGES, "linear", PLAN(scatter_linear), 8 * K, 0, NULL, true},
+    {COLL_SCATTERV, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 0, NULL, true},
+
+    {COLL_ALLGATHER, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
+    {COLL_ALLGATHER, TIER_NODE, "rings", RING(rings_spread), 0, 0, &RINGS, true},
+    {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 0, 0, &BLOCKED, true},
+    {COLL_ALLGATHER, TIER_MESSAGES, "bruck", PLAN(allgather_bruck), 0, 0, NULL, true},
+    {COLL_ALLGATHER, TIER_MESSAGES, "ring", PLAN(allgather_ring), 64 * K, 0, NULL, true},
+    {COLL_ALLGATHERV, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 0, NULL, true},
+
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "rings", RING(rings_reduce), 0, 0, &RINGS, true},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0,
+     NULL, true},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 128 * K, 0,
+     &COMMUTES, false},
+    {COLL_REDUCE_SCATTER, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0, NULL,
+     true},
+    {COLL_REDUCE_SCATTER, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 128 * K, 0, &COMMUTES,
+     false},
+
+    {COLL_ALLTOALL, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
+    {COLL_ALLTOALL, TIER_NODE, "rings", RING(rings_exchange), 0, 0, &RINGS, true},
+    {COLL_ALLTOALL, TIER_MESSAGES, "bruck", PLAN(alltoall_bruck), 0, 0, NULL, true},
+    {COLL_ALLTOALL, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 1 * K, 0, NULL, true},
+    {COLL_ALLTOALLV, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 0, NULL, true},
+
+    {COLL_SCAN, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, false},
+    {COLL_SCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, NULL, false},
+    {COLL_SCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, NULL, true},
+    {COLL_EXSCAN, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, false},
+    {COLL_EXSCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, NULL, false},
+    {COLL_EXSCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, NULL, true},
+};
+const size_t mci_coll_row_count = sizeof(mci_coll_rows) / sizeof(mci_coll_rows[0]);
+
+/* ---- as text ---- */
+struct text {
+    char buf[12288];
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(text->buf + text->used, sizeof(text->buf) - text->used, format, args);
+    va_end(args);
+    if (n > 0 && (size_t)n < sizeof(text->buf) - text->used)
+        text->used += (size_t)n;
+}
+
+static void put_rules(struct text *text)
+{
+    struct coll_rules rules;
+
+    if (mci_settings.coll == NULL || mci_settings.coll[0] == '\0' ||
+        mci_coll_rules_parse(mci_settings.coll, MCOMM_ERR_ARG, &rules) != MCOMM_SUCCESS)
+        return;
+    put(text, "Before the table, by MCOMM_COLL:\n");
+    for (int i = 0; i < rules.count; i++)
+        put(text, "  %-21s %-14s from %zu\n", mci_coll_kind_name(rules.list[i].row->kind),
+            rules.list[i].row->name, rules.list[i].from);
+}
+
+const char *mcomm_coll_text(void)
+{
+    static const char *const tiers[] = {"one node", "nodes", "messages"};
+    static struct text text;
+
+    mci_engine_lock();
+    text.used = 0;
+    put_rules(&text);
+    put(&text, "  %-21s %-9s %-14s %10s %10s  %s\n", "collective", "where", "algorithm", "from",
+        "to", "fixed bits; when");
+    for (size_t i = 0; i < mci_coll_row_count; i++) {
+        const struct coll_row *row = &mci_coll_rows[i];
+        char to[24] = "-";
+
+        if (row->to > 0)
+            snprintf(to, sizeof(to), "%zu", row->to);
+        put(&text, "  %-21s %-9s %-14s %10zu %10s  %s; %s\n", mci_coll_kind_name(row->kind),
+            tiers[row->tier], row->name, row->from, to, row->is_fixed ? "yes" : "no",
+            row->when != NULL ? row->when->text : "always");
+    }
+    mci_engine_unlock();
+    return text.buf;
+}
