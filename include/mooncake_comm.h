@@ -487,9 +487,10 @@ typedef enum mcomm_datatype {
     MCOMM_BOOL,     /* one byte, 0 or not 0; results are 0 or 1 */
     MCOMM_BYTE,     /* one byte without arithmetic: only REPLACE, NO_OP and bitwise operations */
     /* collectives only: */
-    MCOMM_FLOAT8_E4M3, /* one byte, 4 bits exponent, no infinity (OCP FP8); sums in float */
-    MCOMM_FLOAT8_E5M2, /* one byte, 5 bits exponent; sums in float */
-    MCOMM_COMPLEX_FLOAT,
+    MCOMM_FLOAT8_E4M3, /* one byte, 4 bits exponent, OCP FP8: no infinity; what rounds to more than
+                          448 becomes NaN */
+    MCOMM_FLOAT8_E5M2, /* one byte, 5 bits exponent, OCP FP8; sums in float, as of E4M3 */
+    MCOMM_COMPLEX_FLOAT, /* real, imaginary part; SUM, AVG, PROD (no rescue of infinities) */
     MCOMM_COMPLEX_DOUBLE,
     MCOMM_FLOAT_INT, /* MINLOC, MAXLOC: struct { float value; int index; } and the like */
     MCOMM_DOUBLE_INT,
@@ -511,7 +512,8 @@ typedef enum mcomm_op {
     MCOMM_BXOR,
     MCOMM_REPLACE, /* windows only: the new value */
     MCOMM_NO_OP,   /* windows only: fetch without a change */
-    MCOMM_AVG,     /* collectives only: the sum divided by the number of ranks */
+    MCOMM_AVG,     /* collectives only: the sum divided by the number of ranks, truncated if of
+                      integers; not of scans */
     MCOMM_MINLOC,  /* collectives only: the least value, of equals the one of least index */
     MCOMM_MAXLOC,  /* collectives only */
     MCOMM_OP_USER = 0x1000, /* from here on: mcomm_op_create() */
@@ -690,7 +692,9 @@ MCOMM_EXPORT mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp
  * Counts and displacements are elements. Buffers may not overlap; sendbuf may be MCOMM_IN_PLACE
  * where a comment says what is read then. Count 0 is legal, with any buffer pointers. What only
  * the root uses may be anything elsewhere. Operations are folded in rank order whenever op does not
- * commute; every rank of one call gets the same bits.
+ * commute; every rank of one call gets the same bits. Integers wrap. 16- and 8-bit floats are added
+ * in float and rounded once over all ranks that share a node (by messages: at each step); all their
+ * NaNs become one. MIN and MAX of a NaN and a number: the lower ranks' one.
  *
  * A member that died makes the others return MCOMM_ERR_PROC_FAILED; some may have succeeded, and
  * the buffers are undefined. With MCOMM_CHECK=1 arguments that differ between ranks are found:
@@ -699,16 +703,17 @@ MCOMM_EXPORT mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp
  * ======================================================================================== */
 /**
  * A caller's own operation: inout[i] = in[i] op inout[i] for count elements; in holds the lower
- * ranks. Associative. Must not call back into the library, is called with its lock held.
+ * ranks. Associative. Any thread that is in a call of the library may run it, with the library's
+ * lock held: it must not call back into the library and must not wait for another thread.
  */
 typedef void (*mcomm_reduce_fn_t)(const void *in, void *inout, size_t count, mcomm_datatype_t dtype,
                                   void *arg);
 /** Make an operation of fn; arg is handed to it. is_commutative 0: the order of ranks is kept. */
 MCOMM_EXPORT mcomm_err_t mcomm_op_create(mcomm_reduce_fn_t fn, void *arg, int is_commutative,
                                          mcomm_op_t *op_p);
-/** Free and set to MCOMM_OP_NULL; collectives that use it must have ended. */
+/** Free and set to MCOMM_OP_NULL. Collectives under way and persistent requests still use it. */
 MCOMM_EXPORT mcomm_err_t mcomm_op_free(mcomm_op_t *op_p);
-/** inout[i] = in[i] op inout[i]; local. */
+/** inout[i] = in[i] op inout[i]; local; in and inout may not overlap. Of AVG there is none. */
 MCOMM_EXPORT mcomm_err_t mcomm_reduce_local(const void *in, void *inout, size_t count,
                                             mcomm_datatype_t dtype, mcomm_op_t op);
 

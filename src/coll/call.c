@@ -16,7 +16,7 @@ static struct mci_list active; /* of struct coll_comm */
 static struct mci_loop_timer tick;
 static bool is_ticking;
 
-/* The last step of an average, where there is a result. */
+/* The last step of an average that was summed by and by, where there is a result. */
 static void average(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
@@ -26,7 +26,7 @@ static void average(struct coll_call *call)
         return;
     if (args->kind == COLL_REDUCE_SCATTER)
         count = args->recv_counts[call->comm->rank];
-    mci_fold_finish(args->recvbuf, count, call->comm->size, args->dtype, args->op);
+    mci_fold_average(args->recvbuf, count, call->comm->size, args->dtype);
 }
 
 static void call_over(struct coll_call *call)
@@ -39,7 +39,7 @@ static void call_over(struct coll_call *call)
         mci_list_remove(&cc->active);
     if (call->err != MCOMM_SUCCESS)
         mci_coll_call_withdraw(call);
-    if (call->err == MCOMM_SUCCESS && call->args.op == MCOMM_AVG)
+    if (call->err == MCOMM_SUCCESS && call->args.op == MCOMM_AVG && !mci_coll_folds_at_once(call))
         average(call);
     call->is_done = true;
     mci_wake_self();
@@ -174,6 +174,7 @@ mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args)
     call.algo = NULL;
     call.plan = NULL;
     call.stages = NULL;
+    mci_fold_op_hold(args->op);
     mci_coll_call_begin(&call, comm);
     if (!call.is_done) {
         struct coll_comm *cc = coll_comm_of(comm);
@@ -195,6 +196,7 @@ mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args)
         }
     }
     mci_coll_call_fini(&call);
+    mci_fold_op_release(args->op);
     mci_comm_unref(comm);
     return call.err;
 }

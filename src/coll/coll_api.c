@@ -88,26 +88,47 @@ mcomm_err_t mcomm_op_free(mcomm_op_t *op_p)
     return err;
 }
 
+static mcomm_err_t check_local(const void *in, const void *inout, size_t count,
+                               mcomm_datatype_t dtype, mcomm_op_t op)
+{
+    size_t elem = mci_dtype_nbytes(dtype), nbytes = count * elem;
+    mcomm_err_t err = mci_fold_check(dtype, op);
+
+    if (err == MCOMM_SUCCESS && op == MCOMM_AVG)
+        err = mci_err_set(MCOMM_ERR_OP, "op is AVG, which needs all ranks' elements");
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_count("count", count, elem);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_buffer("in", in, nbytes);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_buffer("inout", inout, nbytes);
+    if (err == MCOMM_SUCCESS && nbytes > 0 && (uintptr_t)in < (uintptr_t)inout + nbytes &&
+        (uintptr_t)inout < (uintptr_t)in + nbytes)
+        err = mci_err_set(MCOMM_ERR_BUFFER, "in %p overlaps inout %p (%zu bytes each)", in, inout,
+                          nbytes);
+    return err;
+}
+
+/* Without the lock while it works, which may take long. */
 mcomm_err_t mcomm_reduce_local(const void *in, void *inout, size_t count, mcomm_datatype_t dtype,
                                mcomm_op_t op)
 {
-    size_t elem = mci_dtype_nbytes(dtype);
     mcomm_err_t err = mci_check_init();
 
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    err = mci_fold_check(dtype, op);
+    err = check_local(in, inout, count, dtype, op);
     if (err == MCOMM_SUCCESS)
-        err = mci_check_count("count", count, elem);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_buffer("in", in, count * elem);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_buffer("inout", inout, count * elem);
-    if (err == MCOMM_SUCCESS)
-        mci_fold_two(inout, in, inout, count, dtype, op);
+        mci_fold_op_hold(op);
     mci_engine_unlock();
-    return err;
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_fold_two(inout, in, inout, count, dtype, op);
+    mci_engine_lock();
+    mci_fold_op_release(op);
+    mci_engine_unlock();
+    return MCOMM_SUCCESS;
 }
 
 /* ---- collectives ---- */

@@ -153,6 +153,8 @@ const char *mci_coll_kind_name(enum coll_kind kind);
 /* ---- select.c ---- */
 /* NULL: not yet known: members of the node still agree on a shared segment. */
 const struct coll_algo *mci_coll_select(struct coll_call *call);
+/* Its algorithm folds all members' elements at once, which makes an average too. */
+bool mci_coll_folds_at_once(const struct coll_call *call);
 
 /* ---- stages.c: a call as a list of calls of smaller teams, one after the other. As with plans,
  * errors while building stick. ----------------------------------------------------------------- */
@@ -180,7 +182,7 @@ void mci_coll_plan_copy(struct coll_plan *plan, void *dst, const void *src, size
 /* dst[i] = left[i] op right[i]; dst may be left or right. */
 void mci_coll_plan_fold(struct coll_plan *plan, void *dst, const void *left, const void *right,
                         size_t count);
-/* dst[i] = the fold of n blocks that lie one behind the other, in order, rounded once. */
+/* dst[i] = the fold of all n members' blocks, one behind the other, in order, rounded once. */
 void mci_coll_plan_fold_many(struct coll_plan *plan, void *dst, const void *blocks, int n,
                              size_t count);
 void mci_coll_plan_round(struct coll_plan *plan);                   /* end of a round */
@@ -196,6 +198,11 @@ bool mci_coll_plan_step(struct coll_call *call);
 static inline size_t coll_nbytes(const struct coll_args *args)
 {
     return args->count * args->elem;
+}
+/* The operation of a fold of all who make the call: of a stage of an average the sum. */
+static inline mcomm_op_t coll_fold_op(const struct coll_call *call)
+{
+    return call->args.op == MCOMM_AVG && call->team.ranks != NULL ? MCOMM_SUM : call->args.op;
 }
 static inline char *coll_at(const void *buf, size_t nbytes)
 {

@@ -1,121 +1,97 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Reductions of vectors: which kernel serves a type and an operation, and the caller's own
- * operations. The left operand is always the lower ranks', so that all ranks get the same bits,
- * NaNs included.
+ * Reductions of vectors: which loop serves a type and an operation. The left operand is always the
+ * lower ranks', so that all ranks get the same bits.
  */
 #include "coll/coll_priv.h"
-#include "rma/op_expr.h"
+#include "coll/fold_kernels.h"
 
 #include <string.h>
 
-#define USER_MAX 4096
-#define BLOCK_NBYTES 4096 /* of a vector folded at a time: stays in the first cache */
+#if defined(MCI_FOLD_X86)
+#include <cpuid.h>
 
-typedef void (*reduce_fn_t)(void *dst, const void *left, const void *right, size_t count);
+#define HAS_F16C (1u << 29) /* of leaf 1, ecx; compilers do not agree on a name for it */
 
-#define REDUCE_FN(DTYPE, OP, T, U, LOAD, STORE, EXPR)                                              \
-    static void reduce_##DTYPE##_##OP(void *dst, const void *left, const void *right,              \
-                                      size_t count)                                                \
-    {                                                                                              \
-        typedef T elem __attribute__((aligned(1), may_alias));                                     \
-        elem *to = dst;                                                                            \
-        const elem *from_left = left, *from_right = right;                                         \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            T l = from_left[i], r = from_right[i];                                                 \
-            __auto_type a = LOAD(l);                                                               \
-            __auto_type b = LOAD(r);                                                               \
-            to[i] = STORE(EXPR);                                                                   \
-        }                                                                                          \
-    }
-MCI_OP_ROWS(REDUCE_FN)
+static bool has_avx2(void)
+{
+    unsigned a, b, c, d;
 
-static const reduce_fn_t reduce_table[MCI_DTYPE_NUM][MCI_OP_NUM] = {
-#define REDUCE_ROW(DTYPE, OP, T, U, LOAD, STORE, EXPR)                                             \
-    [MCOMM_##DTYPE][MCOMM_##OP] = reduce_##DTYPE##_##OP,
-    MCI_OP_ROWS(REDUCE_ROW)
-#undef REDUCE_ROW
+    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & HAS_F16C) != 0;
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+static bool has_all(void)
+{
+    return true;
+}
+
+/* The best first. */
+static const struct fold_set {
+    const char *name;
+    const mci_fold_table_t *table;
+    bool (*is_there)(void);
+} sets[] = {
+#if defined(MCI_FOLD_X86)
+    {"avx512", &mci_fold_avx512, has_avx512},
+    {"avx2", &mci_fold_avx2, has_avx2},
+#endif
+    {"plain", &mci_fold_plain, has_all},
 };
+#define SET_NUM (sizeof(sets) / sizeof(sets[0]))
 
-/* ---- the caller's own ---- */
-static struct user_op {
-    mcomm_reduce_fn_t fn;
-    void *arg;
-    bool is_commutative;
-} * user_ops[USER_MAX];
+static const mci_fold_table_t *table = &mci_fold_plain;
 
-static struct user_op *user_op_of(mcomm_op_t op)
+bool mci_fold_use(const char *instructions)
 {
-    unsigned index = (unsigned)op - MCOMM_OP_USER;
-
-    return (unsigned)op >= MCOMM_OP_USER && index < USER_MAX ? user_ops[index] : NULL;
-}
-
-mcomm_err_t mci_fold_op_create(mcomm_reduce_fn_t fn, void *arg, bool is_commutative,
-                               mcomm_op_t *op_p)
-{
-    struct user_op *op;
-    unsigned i = 0;
-
-    while (i < USER_MAX && user_ops[i] != NULL)
-        i++;
-    if (i == USER_MAX)
-        return mci_err_set(MCOMM_ERR_LIMIT, "%d operations exist, which is the most", USER_MAX);
-    op = mci_mem_alloc(sizeof(*op));
-    if (op == NULL)
-        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for an operation");
-    *op = (struct user_op){fn, arg, is_commutative};
-    user_ops[i] = op;
-    *op_p = (mcomm_op_t)(MCOMM_OP_USER + i);
-    return MCOMM_SUCCESS;
-}
-
-mcomm_err_t mci_fold_op_free(mcomm_op_t op)
-{
-    struct user_op *user = user_op_of(op);
-
-    if (user == NULL)
-        return mci_err_set(MCOMM_ERR_OP, "*op_p is %d, which mcomm_op_create() did not make",
-                           (int)op);
-    user_ops[(unsigned)op - MCOMM_OP_USER] = NULL;
-    mci_mem_free(user);
-    return MCOMM_SUCCESS;
-}
-
-void mci_fold_ops_end(void)
-{
-    for (unsigned i = 0; i < USER_MAX; i++) {
-        mci_mem_free(user_ops[i]);
-        user_ops[i] = NULL;
+#if defined(MCI_FOLD_X86)
+    __builtin_cpu_init();
+#endif
+    for (size_t i = 0; i < SET_NUM; i++) {
+        if (instructions != NULL && strcmp(sets[i].name, instructions) != 0)
+            continue;
+        if (!sets[i].is_there())
+            continue;
+        table = sets[i].table;
+        return true;
     }
+    return false;
+}
+
+void mci_fold_start(void)
+{
+    mci_fold_use(NULL);
 }
 
 /* ---- what there is ---- */
-static mcomm_op_t plain_op(mcomm_op_t op)
+static mci_fold_fn_t loop_of(mcomm_datatype_t dtype, mcomm_op_t op)
 {
-    return op == MCOMM_AVG ? MCOMM_SUM : op;
-}
-
-static reduce_fn_t kernel_of(mcomm_datatype_t dtype, mcomm_op_t op)
-{
-    op = plain_op(op);
-    return (unsigned)dtype < MCI_DTYPE_NUM && (unsigned)op < MCI_OP_NUM ? reduce_table[dtype][op]
-                                                                        : NULL;
+    if ((unsigned)dtype >= MCI_DTYPE_NUM || (unsigned)op >= MCI_OP_NUM)
+        return NULL;
+    return (*table)[dtype][op] != NULL ? (*table)[dtype][op] : mci_fold_scalar[dtype][op];
 }
 
 const char *mci_fold_op_name(mcomm_op_t op)
 {
-    if (user_op_of(op) != NULL)
-        return "user-defined";
-    return op == MCOMM_AVG ? "AVG" : mci_op_name(op);
+    return mci_fold_user_op(op) != NULL ? "user-defined" : mci_op_name(op);
 }
 
 mcomm_err_t mci_fold_check(mcomm_datatype_t dtype, mcomm_op_t op)
 {
+    const struct mci_user_op *user = mci_fold_user_op(op);
+
     if (mci_dtype_nbytes(dtype) == 0)
         return mci_err_set(MCOMM_ERR_TYPE, "dtype is %d, which is no element type", (int)dtype);
-    if (user_op_of(op) == NULL && kernel_of(dtype, op) == NULL)
+    if (user != NULL && user->is_freed)
+        return mci_err_set(MCOMM_ERR_OP, "op is %d, which mcomm_op_free() has freed", (int)op);
+    if (user == NULL && loop_of(dtype, op) == NULL)
         return mci_err_set(MCOMM_ERR_OP, "op is %d (%s), not legal for a reduction of %s", (int)op,
                            mci_fold_op_name(op), mci_dtype_name(dtype));
     return MCOMM_SUCCESS;
@@ -123,86 +99,41 @@ mcomm_err_t mci_fold_check(mcomm_datatype_t dtype, mcomm_op_t op)
 
 bool mci_fold_is_commutative(mcomm_op_t op)
 {
-    const struct user_op *user = user_op_of(op);
+    const struct mci_user_op *user = mci_fold_user_op(op);
 
     return user == NULL || user->is_commutative;
 }
 
 /* ---- folding ---- */
-/* inout = in op inout; so the right operand is copied to where the result goes. */
-static void user_two(const struct user_op *user, void *dst, const void *left, const void *right,
-                     size_t count, mcomm_datatype_t dtype)
-{
-    size_t elem = mci_dtype_nbytes(dtype), most = BLOCK_NBYTES / elem;
-    char lefts[BLOCK_NBYTES] __attribute__((aligned(64)));
-
-    if (dst == right) {
-        user->fn(left, dst, count, dtype, user->arg);
-        return;
-    }
-    for (size_t i = 0; i < count; i += most) {
-        size_t n = count - i < most ? count - i : most;
-        char *to = (char *)dst + i * elem;
-
-        memcpy(lefts, (const char *)left + i * elem, n * elem);
-        memcpy(to, (const char *)right + i * elem, n * elem);
-        user->fn(lefts, to, n, dtype, user->arg);
-    }
-}
-
 void mci_fold_two(void *dst, const void *left, const void *right, size_t count,
                   mcomm_datatype_t dtype, mcomm_op_t op)
 {
-    const struct user_op *user = user_op_of(op);
+    const void *const srcs[] = {left, right};
 
-    if (count == 0)
-        return;
-    if (user != NULL)
-        user_two(user, dst, left, right, count, dtype);
-    else
-        kernel_of(dtype, op)(dst, left, right, count);
-}
-
-static void fold_block(char *dst, const void *const *srcs, int n, size_t offset, size_t count,
-                       mcomm_datatype_t dtype, mcomm_op_t op)
-{
-    size_t elem = mci_dtype_nbytes(dtype);
-    char acc[BLOCK_NBYTES] __attribute__((aligned(64)));
-
-    mci_fold_two(acc, (const char *)srcs[0] + offset, (const char *)srcs[1] + offset, count, dtype,
-                 op);
-    for (int i = 2; i < n - 1; i++)
-        mci_fold_two(acc, acc, (const char *)srcs[i] + offset, count, dtype, op);
-    if (n > 2)
-        mci_fold_two(dst + offset, acc, (const char *)srcs[n - 1] + offset, count, dtype, op);
-    else
-        memcpy(dst + offset, acc, count * elem);
+    mci_fold_many(dst, srcs, 2, count, dtype, op == MCOMM_AVG ? MCOMM_SUM : op);
 }
 
 void mci_fold_many(void *dst, const void *const *srcs, int n, size_t count, mcomm_datatype_t dtype,
                    mcomm_op_t op)
 {
-    size_t elem = mci_dtype_nbytes(dtype), most = BLOCK_NBYTES / elem;
+    size_t nbytes = count * mci_dtype_nbytes(dtype);
+    const struct mci_user_op *user;
 
     if (n == 1) {
-        if (dst != srcs[0])
-            memcpy(dst, srcs[0], count * elem);
+        if (nbytes > 0 && dst != srcs[0])
+            memcpy(dst, srcs[0], nbytes);
         return;
     }
-    if (n == 2) {
-        mci_fold_two(dst, srcs[0], srcs[1], count, dtype, op);
-        return;
-    }
-    for (size_t i = 0; i < count; i += most)
-        fold_block(dst, srcs, n, i * elem, count - i < most ? count - i : most, dtype, op);
+    user = mci_fold_user_op(op);
+    if (user != NULL)
+        mci_fold_user_many(user, dst, srcs, n, count, dtype);
+    else
+        loop_of(dtype, op)(dst, (const char *const *)srcs, n, nbytes, n);
 }
 
-void mci_fold_finish(void *buf, size_t count, int ranks, mcomm_datatype_t dtype, mcomm_op_t op)
+void mci_fold_average(void *buf, size_t count, int ranks, mcomm_datatype_t dtype)
 {
-    if (op != MCOMM_AVG)
-        return;
-    (void)buf;
-    (void)count;
-    (void)ranks;
-    (void)dtype;
+    const char *const srcs[] = {buf};
+
+    loop_of(dtype, MCOMM_AVG)(buf, srcs, 1, count * mci_dtype_nbytes(dtype), ranks);
 }

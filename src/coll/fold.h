@@ -18,16 +18,37 @@ void mci_fold_two(void *dst, const void *left, const void *right, size_t count,
                   mcomm_datatype_t dtype, mcomm_op_t op);
 /*
  * dst[i] = srcs[0][i] op srcs[1][i] op ... in this order, rounded once; n >= 1. dst may be one of
- * srcs. Of AVG: the sum.
+ * srcs. Of AVG: the average of the n.
  */
 void mci_fold_many(void *dst, const void *const *srcs, int n, size_t count, mcomm_datatype_t dtype,
                    mcomm_op_t op);
-/* The last step of AVG, nothing for the others: divide by the number of ranks. */
-void mci_fold_finish(void *buf, size_t count, int ranks, mcomm_datatype_t dtype, mcomm_op_t op);
-/* User-defined operations that exist; all are freed by the end of the library. */
+/* The last step of an AVG made by mci_fold_two(): divide by the number of ranks. */
+void mci_fold_average(void *buf, size_t count, int ranks, mcomm_datatype_t dtype);
+
+/* Take the best loops for this processor, or those of a name: false if it cannot run them. */
+void mci_fold_start(void);
+bool mci_fold_use(const char *instructions);
+
+/* ---- op.c: the caller's own operations ---- */
 mcomm_err_t mci_fold_op_create(mcomm_reduce_fn_t fn, void *arg, bool is_commutative,
                                mcomm_op_t *op_p);
+/* From now on unknown; those who hold it still use it. */
 mcomm_err_t mci_fold_op_free(mcomm_op_t op);
+/* For the time of a call; nothing for the library's operations. */
+void mci_fold_op_hold(mcomm_op_t op);
+void mci_fold_op_release(mcomm_op_t op);
 void mci_fold_ops_end(void);
+
+struct mci_user_op {
+    mcomm_reduce_fn_t fn;
+    void *arg;
+    bool is_commutative, is_freed;
+    unsigned users; /* calls that hold it */
+};
+/* NULL: none. A freed one that is held is there. lock: engine, or a hold */
+const struct mci_user_op *mci_fold_user_op(mcomm_op_t op);
+/* As mci_fold_many(). */
+void mci_fold_user_many(const struct mci_user_op *op, void *dst, const void *const *srcs, int n,
+                        size_t count, mcomm_datatype_t dtype);
 
 #endif

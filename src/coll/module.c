@@ -7,6 +7,7 @@ static mcomm_err_t coll_start(void)
 {
     mcomm_err_t err = mci_coll_poison_start();
 
+    mci_fold_start();
     if (err == MCOMM_SUCCESS)
         err = mci_coll_node_start_module();
     return err == MCOMM_SUCCESS ? mci_coll_call_start_module() : err;

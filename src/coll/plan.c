@@ -273,7 +273,7 @@ static void round_work(struct coll_plan *plan)
             mci_fold_two(step->dst, step->src, step->right, step->nbytes, args->dtype, args->op);
         else if (step->what == PLAN_FOLD_MANY)
             mci_fold_many(step->dst, (const void *const *)step->src, step->rank, step->nbytes,
-                          args->dtype, args->op);
+                          args->dtype, coll_fold_op(plan->call));
     }
     plan->begin = (size_t)(step - plan->steps) + 1;
     plan->is_started = false;

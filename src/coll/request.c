@@ -48,6 +48,7 @@ static void request_free(struct mci_request *base)
     struct coll_request *req = request_of(base);
 
     mci_coll_call_fini(&req->call);
+    mci_fold_op_release(req->call.args.op);
     mci_mem_free(req->arrays);
     mci_mem_free(req);
 }
@@ -95,6 +96,7 @@ mcomm_err_t mci_coll_request_new(struct mci_comm *comm, const struct coll_args *
     mci_request_init(&req->base, &coll_request_ops, comm);
     mci_list_init(&req->call.link);
     req->call.args = *args;
+    mci_fold_op_hold(args->op);
     req->call.done = call_done;
     if (args->send_counts != NULL || args->recv_counts != NULL)
         err = arrays_copy(req, comm->size);

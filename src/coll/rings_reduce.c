@@ -126,7 +126,7 @@ static void fold(struct coll_call *call, struct coll_node *node, struct span par
         for (int i = 0; i < node->size; i++)
             srcs[i] = (const char *)node->srcs[i] + at;
         mci_fold_many(user != NULL ? user + at : out + at, srcs, node->size, n / elem, args->dtype,
-                      args->op);
+                      coll_fold_op(call));
         if (user != NULL && out != NULL)
             ring_copy(node, out + at, user + at, n);
     }

@@ -104,3 +104,8 @@ const struct coll_algo *mci_coll_select(struct coll_call *call)
         row = by_table(call, node, size);
     return &row->algo;
 }
+
+bool mci_coll_folds_at_once(const struct coll_call *call)
+{
+    return mci_container_of(call->algo, struct coll_row, algo)->is_fixed;
+}

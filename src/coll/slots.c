@@ -153,7 +153,7 @@ static void fold(struct coll_call *call, struct coll_node *node, int end, size_t
     for (int i = 0; i < end; i++)
         node->srcs[i] = i == node->rank ? coll_at(coll_input(args), offset)
                                         : content(node, i, node->seq, said) + offset;
-    mci_fold_many(args->recvbuf, node->srcs, end, args->count, args->dtype, args->op);
+    mci_fold_many(args->recvbuf, node->srcs, end, args->count, args->dtype, coll_fold_op(call));
 }
 
 /* A block of every member; own one from the caller's buffer. */

@@ -19,6 +19,9 @@ static mcomm_err_t acc_resolve(struct mci_win *win, const void *buf, size_t coun
 
     if (elem == 0)
         return mci_err_set(MCOMM_ERR_TYPE, "dtype is %d, which is no element type", (int)dtype);
+    if (!mci_dtype_is_windows(dtype))
+        return mci_err_set(MCOMM_ERR_TYPE, "dtype is %d (%s), which only collectives have",
+                           (int)dtype, mci_dtype_name(dtype));
     if (!mci_op_is_legal(op, dtype))
         return mci_err_set(MCOMM_ERR_OP, "op is %d (%s), not legal for %s", (int)op,
                            mci_op_name(op), mci_dtype_name(dtype));

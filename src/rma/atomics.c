@@ -38,7 +38,7 @@ typedef void (*acc_fn_t)(void *mem, const void *operand, void *old, size_t count
     }
 MCI_OP_ROWS(ACC_FN)
 
-static const acc_fn_t acc_table[MCI_DTYPE_NUM][MCI_OP_NUM] = {
+static const acc_fn_t acc_table[MCI_WIN_DTYPE_NUM][MCI_OP_NUM] = {
 #define ACC_ROW(DTYPE, OP, T, U, LOAD, STORE, EXPR)                                                \
     [MCOMM_##DTYPE][MCOMM_##OP] = acc_##DTYPE##_##OP,
     MCI_OP_ROWS(ACC_ROW)
@@ -90,17 +90,40 @@ static const struct {
     [8] = {replace_8, fetch_8, swap_8},
 };
 
+#define PAIR_NBYTES(T)                                                                             \
+    sizeof(struct {                                                                                \
+        T value;                                                                                   \
+        int index;                                                                                 \
+    })
+
 static const struct {
     const char *name;
     uint8_t nbytes;
 } dtypes[MCI_DTYPE_NUM] = {
-    [MCOMM_INT8] = {"INT8", 1},       [MCOMM_UINT8] = {"UINT8", 1},
-    [MCOMM_INT16] = {"INT16", 2},     [MCOMM_UINT16] = {"UINT16", 2},
-    [MCOMM_INT32] = {"INT32", 4},     [MCOMM_UINT32] = {"UINT32", 4},
-    [MCOMM_INT64] = {"INT64", 8},     [MCOMM_UINT64] = {"UINT64", 8},
-    [MCOMM_FLOAT] = {"FLOAT", 4},     [MCOMM_DOUBLE] = {"DOUBLE", 8},
-    [MCOMM_FLOAT16] = {"FLOAT16", 2}, [MCOMM_BFLOAT16] = {"BFLOAT16", 2},
-    [MCOMM_BOOL] = {"BOOL", 1},       [MCOMM_BYTE] = {"BYTE", 1},
+    [MCOMM_INT8] = {"INT8", 1},
+    [MCOMM_UINT8] = {"UINT8", 1},
+    [MCOMM_INT16] = {"INT16", 2},
+    [MCOMM_UINT16] = {"UINT16", 2},
+    [MCOMM_INT32] = {"INT32", 4},
+    [MCOMM_UINT32] = {"UINT32", 4},
+    [MCOMM_INT64] = {"INT64", 8},
+    [MCOMM_UINT64] = {"UINT64", 8},
+    [MCOMM_FLOAT] = {"FLOAT", 4},
+    [MCOMM_DOUBLE] = {"DOUBLE", 8},
+    [MCOMM_FLOAT16] = {"FLOAT16", 2},
+    [MCOMM_BFLOAT16] = {"BFLOAT16", 2},
+    [MCOMM_BOOL] = {"BOOL", 1},
+    [MCOMM_BYTE] = {"BYTE", 1},
+    /* collectives only */
+    [MCOMM_FLOAT8_E4M3] = {"FLOAT8_E4M3", 1},
+    [MCOMM_FLOAT8_E5M2] = {"FLOAT8_E5M2", 1},
+    [MCOMM_COMPLEX_FLOAT] = {"COMPLEX_FLOAT", 2 * sizeof(float)},
+    [MCOMM_COMPLEX_DOUBLE] = {"COMPLEX_DOUBLE", 2 * sizeof(double)},
+    [MCOMM_FLOAT_INT] = {"FLOAT_INT", PAIR_NBYTES(float)},
+    [MCOMM_DOUBLE_INT] = {"DOUBLE_INT", PAIR_NBYTES(double)},
+    [MCOMM_LONG_INT] = {"LONG_INT", PAIR_NBYTES(long)},
+    [MCOMM_INT_INT] = {"INT_INT", PAIR_NBYTES(int)},
+    [MCOMM_SHORT_INT] = {"SHORT_INT", PAIR_NBYTES(short)},
 };
 
 static const char *const op_names[MCI_OP_NUM] = {
@@ -108,6 +131,7 @@ static const char *const op_names[MCI_OP_NUM] = {
     [MCOMM_MAX] = "MAX",   [MCOMM_LAND] = "LAND",       [MCOMM_LOR] = "LOR",
     [MCOMM_LXOR] = "LXOR", [MCOMM_BAND] = "BAND",       [MCOMM_BOR] = "BOR",
     [MCOMM_BXOR] = "BXOR", [MCOMM_REPLACE] = "REPLACE", [MCOMM_NO_OP] = "NO_OP",
+    [MCOMM_AVG] = "AVG",   [MCOMM_MINLOC] = "MINLOC",   [MCOMM_MAXLOC] = "MAXLOC",
 };
 
 size_t mci_dtype_nbytes(mcomm_datatype_t dtype)
@@ -125,9 +149,14 @@ const char *mci_op_name(mcomm_op_t op)
     return (unsigned)op < MCI_OP_NUM && op_names[op] != NULL ? op_names[op] : "invalid";
 }
 
+bool mci_dtype_is_windows(mcomm_datatype_t dtype)
+{
+    return (unsigned)dtype < MCI_WIN_DTYPE_NUM && mci_dtype_nbytes(dtype) != 0;
+}
+
 bool mci_op_is_legal(mcomm_op_t op, mcomm_datatype_t dtype)
 {
-    if (mci_dtype_nbytes(dtype) == 0 || (unsigned)op >= MCI_OP_NUM)
+    if (!mci_dtype_is_windows(dtype) || (unsigned)op >= MCI_OP_NUM)
         return false;
     return op == MCOMM_REPLACE || op == MCOMM_NO_OP || acc_table[dtype][op] != NULL;
 }
@@ -145,7 +174,7 @@ void mci_rma_acc_apply(void *mem, const void *operand, void *old, size_t count,
 
 bool mci_rma_swap_is_legal(mcomm_datatype_t dtype)
 {
-    return mci_dtype_nbytes(dtype) != 0 && dtype != MCOMM_FLOAT && dtype != MCOMM_DOUBLE &&
+    return mci_dtype_is_windows(dtype) && dtype != MCOMM_FLOAT && dtype != MCOMM_DOUBLE &&
            dtype != MCOMM_FLOAT16 && dtype != MCOMM_BFLOAT16;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Every operation on every element type, written once: atomics.c makes compare-exchange loops of
- * these rows and coll/op.c makes plain loops. A row is XX(DTYPE, OP, storage, word, load, store,
+ * Every operation of windows on every element type they have: atomics.c makes compare-exchange
+ * loops of these rows. (Loops over plain memory: coll/fold_kernels.c, same results.) A row is XX(DTYPE, OP, storage, word, load, store,
  * expression of the loaded values a and b). Integer arithmetic wraps; binary16 and bfloat16
  * are computed in float.
  */
@@ -22,14 +22,14 @@ static inline float mci_bf16_load(uint16_t bits)
     return value;
 }
 
-/* Round to nearest, ties to even; a NaN stays one. */
+/* Round to nearest, ties to even; every NaN becomes the same one. */
 static inline uint16_t mci_bf16_store(float value)
 {
     uint32_t wide;
 
     memcpy(&wide, &value, sizeof(wide));
     if ((wide & 0x7fffffffu) > 0x7f800000u)
-        return (uint16_t)((wide >> 16) | 0x40u);
+        return 0x7fc0;
     return (uint16_t)((wide + 0x7fffu + ((wide >> 16) & 1u)) >> 16);
 }
 
@@ -54,7 +54,7 @@ static inline float mci_f16_load(uint16_t bits)
     return value;
 }
 
-/* Round to nearest, ties to even; overflow gives infinity; a NaN stays one. */
+/* Round to nearest, ties to even; overflow gives infinity; every NaN becomes the same one. */
 static inline uint16_t mci_f16_store(float value)
 {
     uint32_t wide, sign, rest, shift;
@@ -63,9 +63,8 @@ static inline uint16_t mci_f16_store(float value)
     memcpy(&wide, &value, sizeof(wide));
     sign = (wide >> 16) & 0x8000u;
     wide &= 0x7fffffffu;
-    if (wide >= 0x7f800000u) /* infinity or NaN */
-        return (uint16_t)(sign | 0x7c00u |
-                          (wide > 0x7f800000u ? 0x200u | ((wide >> 13) & 0x3ffu) : 0));
+    if (wide > 0x7f800000u)
+        return 0x7e00;
     if (wide >= 0x477ff000u) /* rounds to 65536 or more */
         return (uint16_t)(sign | 0x7c00u);
     exponent = (int)(wide >> 23) - 112;
@@ -138,7 +137,8 @@ static inline uint16_t mci_f16_store(float value)
     MCI_OP_BOOL_ROWS(XX)                                                                           \
     MCI_OP_BIT_ROWS(XX, BYTE, uint8_t, uint8_t)
 
-#define MCI_DTYPE_NUM (MCOMM_BYTE + 1)
-#define MCI_OP_NUM (MCOMM_NO_OP + 1)
+#define MCI_DTYPE_NUM (MCOMM_SHORT_INT + 1)
+#define MCI_WIN_DTYPE_NUM (MCOMM_BYTE + 1) /* windows have these */
+#define MCI_OP_NUM (MCOMM_MAXLOC + 1)
 
 #endif

@@ -20,6 +20,7 @@ extern const struct mci_core_module mci_rma_module;
 size_t mci_dtype_nbytes(mcomm_datatype_t dtype); /* 0: not a type */
 const char *mci_dtype_name(mcomm_datatype_t dtype);
 const char *mci_op_name(mcomm_op_t op);
+bool mci_dtype_is_windows(mcomm_datatype_t dtype); /* else collectives only */
 bool mci_op_is_legal(mcomm_op_t op, mcomm_datatype_t dtype);
 /*
  * mem[i] = mem[i] op operand[i], each element atomically; the old elements go to old, if not NULL.

@@ -95,6 +95,8 @@ static uint64_t value(const struct trial *t, int rank, size_t i)
 
     if (t->op == compose_op)
         return (z * 0x9e3779b97f4a7c15u) | (uint64_t)1 << 32;
+    if (t->op == MCOMM_MINLOC) /* of little-endian pairs the index is the upper half */
+        return (z % 5 + 1) | (uint64_t)rank << 32;
     return z % 5 + 1;
 }
 
@@ -105,6 +107,9 @@ static uint64_t combine(const struct trial *t, uint64_t a, uint64_t b)
         return b;
     }
     switch (t->op) {
+    case MCOMM_MINLOC: /* lower ranks are left: of equals they stay */
+        return (uint32_t)b < (uint32_t)a ? b : a;
+    case MCOMM_AVG: /* divided in the end */
     case MCOMM_SUM:
         return a + b;
     case MCOMM_MIN:
@@ -131,6 +136,8 @@ static void store(const struct trial *t, char *buf, size_t i, uint64_t v)
         memcpy(to, &f, 4);
     else if (t->dtype == MCOMM_DOUBLE)
         memcpy(to, &d, 8);
+    else if (t->dtype == MCOMM_BFLOAT16)
+        memcpy(to, (const char *)&f + 2, 2);
     else
         memcpy(to, &v, t->elem);
 }
@@ -170,6 +177,22 @@ static void draw_type(struct trial *t)
     if (next_random() % 4 == 0) {
         t->dtype = MCOMM_UINT64;
         t->op = compose_op;
+    }
+    switch (next_random() % 8) {
+    case 0:
+        t->dtype = MCOMM_INT_INT;
+        t->op = MCOMM_MINLOC;
+        break;
+    case 1:
+        t->dtype = MCOMM_BFLOAT16;
+        t->op = MCOMM_SUM; /* exact up to 256 */
+        break;
+    case 2:
+        t->dtype = MCOMM_INT16;
+        t->op = t->kind == SCAN || t->kind == EXSCAN ? MCOMM_SUM : MCOMM_AVG;
+        break;
+    default:
+        break;
     }
     if (t->dtype == MCOMM_UINT8 && t->op == MCOMM_SUM && t->size > 40)
         t->op = MCOMM_MAX; /* the sum does not fit */
@@ -375,6 +398,8 @@ static void expect_folded(const struct trial *t, size_t to, size_t from, size_t 
 
         for (int r = 1; r < end; r++)
             want = combine(t, want, value(t, r, from + i));
+        if (t->op == MCOMM_AVG)
+            want /= (uint64_t)end;
         expect(t, to + i, want);
     }
 }

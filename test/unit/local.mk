@@ -78,3 +78,5 @@ UNIT_TESTS += %D%/test_rma_bulk
 %C%_test_rma_bulk_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += %D%/test_rail_self
 %C%_test_rail_self_LDADD = $(UNIT_LDADD)
+UNIT_TESTS += %D%/test_coll_fold
+%C%_test_coll_fold_LDADD = $(UNIT_LDADD) -lm
