@@ -114,6 +114,17 @@ void mci_coll_call_fail(struct coll_call *call, mcomm_err_t err)
     call_over(call);
 }
 
+void mci_coll_calls_end(void)
+{
+    while (!mci_list_is_empty(&active)) {
+        struct coll_comm *cc = mci_container_of(active.next, struct coll_comm, active);
+        struct coll_call *call = mci_container_of(cc->queue.next, struct coll_call, link);
+
+        mci_coll_call_fail(call, mci_err_set(MCOMM_ERR_PROC_FAILED, "%s: this process finalizes",
+                                             mci_coll_kind_name(call->args.kind)));
+    }
+}
+
 static int calls_poll(void *arg)
 {
     struct mci_list *node, *next;

@@ -94,6 +94,19 @@ static mcomm_err_t counts_extent(const struct mci_comm *comm, const char *counts
     return err;
 }
 
+/* Where MCOMM_IN_PLACE is allowed. */
+static bool may_place_send(const struct mci_comm *comm, const struct coll_args *args)
+{
+    unsigned what = traits[args->kind];
+
+    return (what & PLACE_SEND) && (!(what & PLACE_ROOT) || comm->rank == args->root);
+}
+
+static bool may_place_recv(const struct mci_comm *comm, const struct coll_args *args)
+{
+    return (traits[args->kind] & PLACE_RECV) && comm->rank == args->root;
+}
+
 static mcomm_err_t send_extent(const struct mci_comm *comm, const struct coll_args *args,
                                struct extent *send)
 {
@@ -103,7 +116,8 @@ static mcomm_err_t send_extent(const struct mci_comm *comm, const struct coll_ar
 
     *send = (struct extent){"sendbuf", args->sendbuf, 0};
     if (args->kind == COLL_BARRIER || args->kind == COLL_BCAST ||
-        ((what & SEND_AT_ROOT) && comm->rank != args->root) || args->sendbuf == MCOMM_IN_PLACE)
+        ((what & SEND_AT_ROOT) && comm->rank != args->root) ||
+        (args->sendbuf == MCOMM_IN_PLACE && may_place_send(comm, args)))
         return MCOMM_SUCCESS;
     if (args->kind == COLL_SCATTERV || args->kind == COLL_ALLTOALLV)
         err = counts_extent(comm, "send_counts", args->send_counts,
@@ -126,7 +140,7 @@ static mcomm_err_t recv_extent(const struct mci_comm *comm, const struct coll_ar
 
     *recv = (struct extent){args->kind == COLL_BCAST ? "buf" : "recvbuf", args->recvbuf, 0};
     if (args->kind == COLL_BARRIER || ((what & RECV_AT_ROOT) && comm->rank != args->root) ||
-        args->recvbuf == MCOMM_IN_PLACE)
+        (args->recvbuf == MCOMM_IN_PLACE && may_place_recv(comm, args)))
         return MCOMM_SUCCESS;
     if (args->kind == COLL_GATHERV || args->kind == COLL_ALLGATHERV || args->kind == COLL_ALLTOALLV)
         err = counts_extent(comm, "recv_counts", args->recv_counts,
@@ -146,15 +160,12 @@ static mcomm_err_t recv_extent(const struct mci_comm *comm, const struct coll_ar
 
 static mcomm_err_t check_place(const struct mci_comm *comm, const struct coll_args *args)
 {
-    unsigned what = traits[args->kind];
-    bool is_root = comm->rank == args->root;
     const char *kind = mci_coll_kind_name(args->kind);
 
-    if (args->sendbuf == MCOMM_IN_PLACE &&
-        (!(what & PLACE_SEND) || ((what & PLACE_ROOT) && !is_root)))
+    if (args->sendbuf == MCOMM_IN_PLACE && !may_place_send(comm, args))
         return mci_err_set(MCOMM_ERR_BUFFER, "%s: sendbuf is MCOMM_IN_PLACE, which rank %d may not",
                            kind, comm->rank);
-    if (args->recvbuf == MCOMM_IN_PLACE && !((what & PLACE_RECV) && is_root))
+    if (args->recvbuf == MCOMM_IN_PLACE && !may_place_recv(comm, args))
         return mci_err_set(MCOMM_ERR_BUFFER, "%s: %s is MCOMM_IN_PLACE, which rank %d may not",
                            kind, args->kind == COLL_BCAST ? "buf" : "recvbuf", comm->rank);
     return MCOMM_SUCCESS;

@@ -125,6 +125,8 @@ void mci_coll_call_withdraw(struct coll_call *call);
 void mci_coll_call_rewind(struct coll_call *call);
 /* End a call that waits in its queue; all members learn of it. */
 void mci_coll_call_fail(struct coll_call *call, mcomm_err_t err);
+/* Give up all that are under way; their members learn of it. */
+void mci_coll_calls_end(void);
 /* Begin and wait, within the communicator's time limit. */
 mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args);
 /* More came for this communicator: look at its queue. */

@@ -13,6 +13,14 @@ static mcomm_err_t coll_start(void)
     return err == MCOMM_SUCCESS ? mci_coll_call_start_module() : err;
 }
 
+/* Calls whose requests nobody completed: they must not outlive their communicators. */
+static void coll_quiesce(void)
+{
+    mci_engine_lock();
+    mci_coll_calls_end();
+    mci_engine_unlock();
+}
+
 static void coll_stop(void)
 {
     mci_coll_call_stop_module();
@@ -24,4 +32,5 @@ const struct mci_core_module mci_coll_module = {
     .name = "coll",
     .start = coll_start,
     .stop = coll_stop,
+    .quiesce = coll_quiesce,
 };

@@ -34,6 +34,15 @@ MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bit
 	%D%/coll_death7.mp %D%/coll_death_amid4.mp %D%/coll_death_amid7.mp \
 	%D%/coll_timeout.mp \
 	%D%/coll_all.mp %D%/coll_all_nodes.mp %D%/coll_all_pmix.mp
+EXTRA_DIST += %D%/coll_check.h
+MP_PROGS += %D%/coll_wrong %D%/coll_storm %D%/coll_kill %D%/coll_calls
+%C%_coll_calls_LDADD = $(LDADD) -lpthread
+MP_CASES += %D%/coll_wrong.mp %D%/coll_storm2.mp %D%/coll_storm4.mp %D%/coll_storm7.mp \
+	%D%/coll_storm_nodes.mp %D%/coll_kill_blocking4.mp %D%/coll_kill_blocking7.mp \
+	%D%/coll_kill_nonblocking4.mp %D%/coll_kill_nonblocking7.mp \
+	%D%/coll_kill_persistent4.mp %D%/coll_kill_persistent7.mp %D%/coll_threads.mp \
+	%D%/coll_outstanding.mp %D%/coll_freed.mp %D%/coll_finalized.mp %D%/coll_cancel.mp \
+	%D%/coll_wait_limit.mp %D%/coll_idle.mp %D%/coll_memory.mp %D%/coll_many.mp
 
 # rma
 MP_PROGS += %D%/rma

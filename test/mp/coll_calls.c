@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 The Mooncake Comm Authors */
+/* Collectives around the rest of the library: threads, many requests, communicators, memory. */
+#include "coll_check.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#define W MCOMM_COMM_WORLD
+
+/* ---- threads: each on its own communicator ---- */
+#define THREADS 4
+static mcomm_comm_t comms[50];
+
+static void *thread_main(void *arg)
+{
+    uint64_t which = (uint64_t)(uintptr_t)arg, state = which;
+    struct small *s = malloc(sizeof(*s));
+
+    CHECK(s != NULL);
+    for (int64_t round = 0; round < 1500; round++) {
+        enum small_form form = (enum small_form)(small_random(&state) % S_FORMS);
+
+        small_draw(s, &state, round, comms[which], mp_rank, mp_size);
+        OK(small_call(s, form));
+        if (form == S_PERSISTENT)
+            OK(mcomm_start(s->request));
+        if (form != S_BLOCKING)
+            OK(mcomm_wait(&s->request, MCOMM_FOREVER, NULL));
+        if (form == S_PERSISTENT)
+            OK(mcomm_request_free(&s->request));
+        small_check(s);
+    }
+    free(s);
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comms[i]));
+    for (uintptr_t i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, thread_main, (void *)i) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    for (int i = 0; i < THREADS; i++)
+        OK(mcomm_comm_free(&comms[i]));
+}
+
+/* ---- thousands outstanding on 50 communicators, ended from the last to the first ---- */
+static void test_outstanding(void)
+{
+    enum {
+        EACH = 60,
+        COMMS = 50
+    };
+    struct small *all = malloc(sizeof(*all) * EACH * COMMS);
+    uint64_t state = 17;
+
+    CHECK(all != NULL);
+    for (int c = 0; c < COMMS; c++)
+        OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comms[c]));
+    for (int i = 0; i < EACH * COMMS; i++) {
+        small_draw(&all[i], &state, i, comms[i % COMMS], mp_rank, mp_size);
+        OK(small_call(&all[i], S_NONBLOCKING));
+    }
+    for (int i = EACH * COMMS - 1; i >= 0; i--) {
+        OK(mcomm_wait(&all[i].request, MCOMM_FOREVER, NULL));
+        small_check(&all[i]);
+    }
+    for (int c = 0; c < COMMS; c++)
+        OK(mcomm_comm_free(&comms[c]));
+    free(all);
+}
+
+/* ---- the communicator is freed while requests are outstanding ---- */
+static void test_freed(void)
+{
+    enum {
+        LIVE = 12
+    };
+    static struct small all[LIVE];
+    uint64_t state = 23;
+    mcomm_comm_t comm;
+
+    for (int64_t round = 0; round < 40; round++) {
+        OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));
+        for (int i = 0; i < LIVE; i++) {
+            small_draw(&all[i], &state, round * LIVE + i, comm, mp_rank, mp_size);
+            OK(small_call(&all[i], S_NONBLOCKING));
+        }
+        OK(mcomm_comm_free(&comm));
+        for (int i = 0; i < LIVE; i++) {
+            OK(mcomm_wait(&all[i].request, MCOMM_FOREVER, NULL));
+            small_check(&all[i]);
+        }
+    }
+}
+
+/* ---- the library ends while requests are outstanding: some complete, one cannot ---- */
+static void test_finalized(void)
+{
+    static struct small s, idle;
+    mcomm_request_t never = MCOMM_REQUEST_NULL;
+    uint64_t state = 29;
+
+    small_draw(&idle, &state, 0, W, mp_rank, mp_size);
+    OK(small_call(&idle, S_PERSISTENT));
+    small_draw(&s, &state, 1, W, mp_rank, mp_size);
+    OK(small_call(&s, S_NONBLOCKING));
+    if (mp_rank != 0)
+        OK(mcomm_ibarrier(W, &never));
+}
+
+/* ---- a collective cannot be cancelled: the others are in it ---- */
+static void test_cancel(void)
+{
+    static struct small s;
+    mcomm_status_t status;
+    uint64_t state = 31;
+
+    for (int64_t round = 0; round < 50; round++) {
+        small_draw(&s, &state, round, W, mp_rank, mp_size);
+        OK(small_call(&s, S_NONBLOCKING));
+        if (round % mp_size == mp_rank)
+            OK(mcomm_cancel(s.request));
+        OK(mcomm_wait(&s.request, MCOMM_FOREVER, &status));
+        CHECK_EQ(status.cancelled, 0);
+        small_check(&s);
+    }
+}
+
+/* ---- a wait that timed out leaves the collective going ---- */
+static void test_wait_limit(void)
+{
+    static struct small s;
+    uint64_t state = 37;
+    int last = mp_size - 1;
+
+    for (int64_t round = 0; round < 5; round++) {
+        do
+            small_draw(&s, &state, round, W, mp_rank, mp_size);
+        while (s.kind != S_BARRIER && s.kind != S_ALLREDUCE && s.kind != S_ALLTOALL);
+        if (mp_rank == last)
+            for (int r = 0; r < last; r++) /* all others have waited in vain */
+                OK(mcomm_recv(NULL, 0, r, 1, W, NULL));
+        OK(small_call(&s, S_NONBLOCKING));
+        if (mp_rank != last) {
+            EXPECT(MCOMM_ERR_TIMEOUT, mcomm_wait(&s.request, 20, NULL));
+            CHECK(s.request != MCOMM_REQUEST_NULL);
+            OK(mcomm_send(NULL, 0, last, 1, W));
+        }
+        OK(mcomm_wait(&s.request, MCOMM_FOREVER, NULL));
+        small_check(&s);
+    }
+}
+
+/* ---- waiting long costs no processor time ---- */
+static double cpu_seconds(void)
+{
+    struct rusage use;
+
+    CHECK(getrusage(RUSAGE_SELF, &use) == 0);
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+}
+
+static void test_idle(void)
+{
+    mcomm_request_t never;
+    double before;
+
+    OK(mcomm_barrier(W));
+    before = cpu_seconds();
+    if (mp_rank == 0) { /* late by 4 s, in a wait of its own */
+        OK(mcomm_irecv(NULL, 0, 0, 99, MCOMM_COMM_SELF, &never));
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_wait(&never, 4000, NULL));
+        OK(mcomm_cancel(never));
+        EXPECT(MCOMM_ERR_CANCELLED, mcomm_wait(&never, MCOMM_FOREVER, NULL));
+    }
+    OK(mcomm_barrier(W));
+    if (cpu_seconds() - before > 0.020)
+        MP_FAIL("%.1f ms of processor time for 4 s of waiting", 1e3 * (cpu_seconds() - before));
+}
+
+/* ---- memory ---- */
+struct shared_memory {
+    long maps, resident_kb;
+};
+
+static struct shared_memory shared_memory(void)
+{
+    struct shared_memory sum = {0, 0};
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[512];
+    int is_ours = 0;
+    long kb;
+
+    CHECK(file != NULL);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strchr(line, '-') != NULL && strstr(line, " kB") == NULL) {
+            is_ours = strstr(line, "/memfd:") != NULL;
+            sum.maps += is_ours;
+        } else if (is_ours && sscanf(line, "Rss: %ld kB", &kb) == 1) {
+            sum.resident_kb += kb;
+        }
+    }
+    fclose(file);
+    return sum;
+}
+
+static void test_memory(void)
+{
+    struct shared_memory before, used, after;
+    static struct small s;
+    uint64_t state = 41;
+    mcomm_comm_t comm;
+
+    OK(mcomm_barrier(W));
+    OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm)); /* all have met */
+    OK(mcomm_barrier(W));
+    before = shared_memory();
+    for (int64_t round = 0; round < 100; round++) {
+        small_draw(&s, &state, round, comm, mp_rank, mp_size);
+        OK(small_call(&s, S_BLOCKING));
+        small_check(&s);
+    }
+    used = shared_memory();
+    CHECK(used.maps > before.maps);
+    if (used.resident_kb - before.resident_kb >= 1024)
+        MP_FAIL("%ld KiB touched", used.resident_kb - before.resident_kb);
+    OK(mcomm_comm_free(&comm));
+    after = shared_memory();
+    CHECK_EQ(after.maps, before.maps);
+    OK(mcomm_barrier(W));
+}
+
+static long files_open(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    long count = 0;
+
+    CHECK(dir != NULL);
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void test_many(const char *times)
+{
+    struct shared_memory before = {0, 0};
+    long files = 0, end = atol(times);
+    mcomm_comm_t comm;
+
+    for (long i = 0; i < end; i++) {
+        OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));
+        OK(mcomm_barrier(comm));
+        OK(mcomm_comm_free(&comm));
+        if (i == 10) {
+            before = shared_memory();
+            files = files_open();
+        }
+    }
+    CHECK_EQ(shared_memory().maps, before.maps);
+    CHECK_EQ(files_open(), files);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    mp_init();
+    if (strcmp(what, "threads") == 0)
+        test_threads();
+    else if (strcmp(what, "outstanding") == 0)
+        test_outstanding();
+    else if (strcmp(what, "freed") == 0)
+        test_freed();
+    else if (strcmp(what, "finalized") == 0)
+        test_finalized();
+    else if (strcmp(what, "cancel") == 0)
+        test_cancel();
+    else if (strcmp(what, "wait_limit") == 0)
+        test_wait_limit();
+    else if (strcmp(what, "idle") == 0)
+        test_idle();
+    else if (strcmp(what, "memory") == 0)
+        test_memory();
+    else if (strcmp(what, "many") == 0)
+        test_many(argc > 2 ? argv[2] : "1000");
+    else
+        MP_FAIL("no test %s", what);
+    OK(mcomm_finalize());
+    return 0;
+}
