@@ -1046,8 +1046,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_rail_get(size_t index, mcomm_rail_desc_t *desc_p)
 /** The machine as text, one line per fact: allowed CPUs, caches, NUMA nodes, memory. Static until
  * finalize. */
 MCOMM_EXPORT const char *mcomm_topology_text(void);
-/** The algorithms of collectives and from which sizes they are taken. Static storage, overwritten by
- * the next call; one call at a time. */
+/** The algorithms of collectives and from which sizes they are taken. Static storage, overwritten
+ * by the next call; one call at a time. */
 MCOMM_EXPORT const char *mcomm_coll_text(void);
 
 #ifdef __cplusplus
