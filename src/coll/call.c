@@ -7,6 +7,7 @@
  */
 #include "coll/coll_priv.h"
 #include "base/loop.h"
+#include "base/settings.h"
 #include "coll/node.h"
 
 #define TICK_NS 1000000 /* monitor's look at calls that nobody waits for */
@@ -69,6 +70,8 @@ void mci_coll_call_withdraw(struct coll_call *call)
         mci_coll_plan_withdraw(call->plan);
     if (call->stages != NULL)
         mci_coll_stages_withdraw(call->stages);
+    if (call->check != NULL)
+        mci_coll_compare_withdraw(call->check);
 }
 
 void mci_coll_call_rewind(struct coll_call *call)
@@ -79,14 +82,23 @@ void mci_coll_call_rewind(struct coll_call *call)
         mci_coll_plan_rewind(call->plan);
     if (call->stages != NULL)
         mci_coll_stages_rewind(call->stages);
+    if (call->check != NULL)
+        mci_coll_compare_rewind(call->check);
 }
 
 void mci_coll_call_fini(struct coll_call *call)
 {
     mci_coll_plan_free(call->plan);
     mci_coll_stages_free(call->stages);
+    mci_coll_compare_free(call->check);
     call->plan = NULL;
     call->stages = NULL;
+    call->check = NULL;
+}
+
+static bool is_compared(const struct coll_call *call)
+{
+    return mci_settings.check && call->comm->size > 1;
 }
 
 void mci_coll_comm_step(struct coll_comm *cc)
@@ -98,6 +110,14 @@ void mci_coll_comm_step(struct coll_comm *cc)
         if (__builtin_expect(err != MCOMM_SUCCESS, 0)) {
             mci_coll_call_fail(call, err);
             continue;
+        }
+        if (__builtin_expect(is_compared(call), 0)) {
+            if (!mci_coll_compare_step(call))
+                return;
+            if (call->err != MCOMM_SUCCESS) { /* at all members */
+                call_over(call);
+                continue;
+            }
         }
         if (!mci_coll_call_step(call))
             return;
@@ -174,7 +194,19 @@ void mci_coll_call_begin(struct coll_call *call, struct mci_comm *comm)
     }
 }
 
+void mci_coll_call_explain(const struct coll_call *call)
+{
+    if (!mci_coll_compare_explain(call))
+        mci_coll_poison_explain(call);
+}
+
 mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args)
+{
+    return mci_coll_run_checked(comm, args, MCOMM_SUCCESS);
+}
+
+mcomm_err_t mci_coll_run_checked(struct mci_comm *comm, const struct coll_args *args,
+                                 mcomm_err_t arg_err)
 {
     struct coll_call call;
     struct mci_waiter limit;
@@ -186,6 +218,8 @@ mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args)
     call.plan = NULL;
     call.stages = NULL;
     mci_fold_op_hold(args->op);
+    call.check = NULL;
+    call.arg_err = arg_err;
     mci_coll_call_begin(&call, comm);
     if (!call.is_done) {
         struct coll_comm *cc = coll_comm_of(comm);
@@ -203,7 +237,7 @@ mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args)
                             mci_coll_kind_name(args->kind), call.seq, comm->timeout_ms);
             mci_coll_call_fail(&call, err);
         } else if (call.err != MCOMM_SUCCESS) {
-            mci_coll_poison_explain(&call);
+            mci_coll_call_explain(&call);
         }
     }
     mci_coll_call_fini(&call);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/*
- * Arguments of collectives: this member's own, and, with the setting MCOMM_CHECK, everybody's. Then
- * before a collective all members show each other what they are about to call; all compare with
- * rank 0 and so find the same first pair that differs.
- */
+/* Arguments of collectives: this member's own. Everybody's: compare.c. */
 #include "coll/coll_priv.h"
 
 static const char *const kind_names[COLL_KIND_NUM] = {
@@ -224,65 +220,4 @@ mcomm_err_t mci_coll_check_args(const struct mci_comm *comm, struct coll_args *a
             mci_check_count("count", args->count,
                             args->elem * (what & (SENDS_ALL | RECVS_ALL) ? (size_t)comm->size : 1));
     return err == MCOMM_SUCCESS ? check_buffers(comm, args) : err;
-}
-
-/* ---- everybody's ---- */
-struct signature {
-    uint64_t count; /* 0 where it may differ */
-    int32_t kind, dtype, op, root;
-};
-
-static mcomm_err_t differ(const struct signature *a, const char *what, const char *of_a,
-                          const char *of_b, int rank)
-{
-    return mci_err_set(MCOMM_ERR_MISMATCH, "%s: %s is %s at rank 0, %s at rank %d",
-                       mci_coll_kind_name((enum coll_kind)a->kind), what, of_a, of_b, rank);
-}
-
-static mcomm_err_t compare(const struct signature *a, const struct signature *b, int rank)
-{
-    if (a->kind != b->kind)
-        return mci_err_set(MCOMM_ERR_MISMATCH, "rank 0 calls %s, rank %d calls %s",
-                           mci_coll_kind_name((enum coll_kind)a->kind), rank,
-                           mci_coll_kind_name((enum coll_kind)b->kind));
-    if (a->count != b->count)
-        return mci_err_set(MCOMM_ERR_MISMATCH, "%s: count is %llu at rank 0, %llu at rank %d",
-                           mci_coll_kind_name((enum coll_kind)a->kind),
-                           (unsigned long long)a->count, (unsigned long long)b->count, rank);
-    if (a->dtype != b->dtype)
-        return differ(a, "dtype", mci_dtype_name((mcomm_datatype_t)a->dtype),
-                      mci_dtype_name((mcomm_datatype_t)b->dtype), rank);
-    if (a->op != b->op)
-        return differ(a, "op", mci_fold_op_name((mcomm_op_t)a->op),
-                      mci_fold_op_name((mcomm_op_t)b->op), rank);
-    if (a->root != b->root)
-        return mci_err_set(MCOMM_ERR_MISMATCH, "%s: root is %d at rank 0, %d at rank %d",
-                           mci_coll_kind_name((enum coll_kind)a->kind), a->root, b->root, rank);
-    return MCOMM_SUCCESS;
-}
-
-static bool may_differ_in_count(enum coll_kind kind)
-{
-    return kind == COLL_GATHERV || kind == COLL_SCATTERV || kind == COLL_ALLGATHERV ||
-           kind == COLL_ALLTOALLV;
-}
-
-mcomm_err_t mci_coll_check_others(struct mci_comm *comm, mcomm_err_t err,
-                                  const struct coll_args *args)
-{
-    struct signature mine = {.count = may_differ_in_count(args->kind) ? 0 : args->count,
-                             .kind = (int32_t)args->kind,
-                             .dtype = (int32_t)args->dtype,
-                             .op = args->op >= MCOMM_OP_USER ? MCOMM_OP_USER : (int32_t)args->op,
-                             .root = args->root};
-    struct signature *all = mci_mem_alloc((size_t)comm->size * sizeof(*all));
-
-    if (all == NULL) /* the barrier's messages are as good for telling an error */
-        return mci_comm_barrier(
-            comm, mci_err_set(MCOMM_ERR_NO_MEM, "no memory to compare %d signatures", comm->size));
-    err = mci_comm_allgather(comm, err, &mine, all, sizeof(mine));
-    for (int i = 1; i < comm->size && err == MCOMM_SUCCESS; i++)
-        err = compare(&all[0], &all[i], i);
-    mci_mem_free(all);
-    return err;
 }

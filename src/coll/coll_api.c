@@ -1,43 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Exported collectives: each in three forms that fill the same arguments. They are checked here,
- * with the setting "check" compared with the other members', and handed on.
+ * Exported collectives: each in three forms that fill the same arguments. They are checked here
+ * and handed on; with the setting "check" the members compare theirs first (compare.c).
  */
 #include "coll/coll_priv.h"
 #include "base/settings.h"
 
-/* On success the engine lock is held. */
+/* The engine lock is held, and the communicator, if *comm_p is not NULL; the error may be of the
+ * arguments. */
 static mcomm_err_t enter(mcomm_comm_t handle, struct coll_args *args, struct mci_comm **comm_p)
 {
-    struct mci_comm *comm;
     mcomm_err_t err = mci_check_init();
 
+    *comm_p = NULL;
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    err = mci_comm_lookup("comm", handle, &comm);
+    err = mci_comm_lookup("comm", handle, comm_p);
     if (err == MCOMM_SUCCESS) {
-        err = mci_coll_check_args(comm, args);
-        if (mci_settings.check && comm->size > 1)
-            err = mci_coll_check_others(comm, err, args);
+        mci_comm_ref(*comm_p);
+        return mci_coll_check_args(*comm_p, args);
     }
-    if (err != MCOMM_SUCCESS)
-        mci_engine_unlock();
-    *comm_p = comm;
+    mci_engine_unlock();
     return err;
+}
+
+static mcomm_err_t leave(struct mci_comm *comm, mcomm_err_t err)
+{
+    mci_comm_unref(comm);
+    mci_engine_unlock();
+    return err;
+}
+
+/* With the setting "check" the others learn of wrong arguments. */
+static bool are_told(const struct mci_comm *comm)
+{
+    return mci_settings.check && comm->size > 1;
 }
 
 static mcomm_err_t run(mcomm_comm_t handle, struct coll_args args)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = enter(handle, &args, &comm);
+    mcomm_err_t arg_err = enter(handle, &args, &comm), err = arg_err;
 
-    if (err != MCOMM_SUCCESS)
+    if (comm == NULL)
         return err;
-    err = mci_coll_run(comm, &args);
-    mci_engine_unlock();
-    return err;
+    if (arg_err == MCOMM_SUCCESS || are_told(comm))
+        err = mci_coll_run_checked(comm, &args, arg_err);
+    if (arg_err != MCOMM_SUCCESS)
+        err = mci_coll_check_args(comm, &args); /* its text again */
+    return leave(comm, err);
 }
 
 static mcomm_err_t start(mcomm_comm_t handle, struct coll_args args, bool is_persistent,
@@ -46,13 +59,15 @@ static mcomm_err_t start(mcomm_comm_t handle, struct coll_args args, bool is_per
     struct mci_comm *comm;
     mcomm_err_t err = enter(handle, &args, &comm);
 
-    if (err != MCOMM_SUCCESS)
+    if (comm == NULL)
         return err;
-    err = mci_check_pointer("request_p", request_p);
+    if (err == MCOMM_SUCCESS)
+        err = mci_check_pointer("request_p", request_p);
     if (err == MCOMM_SUCCESS)
         err = mci_coll_request_new(comm, &args, is_persistent, request_p);
-    mci_engine_unlock();
-    return err;
+    else if (!is_persistent && are_told(comm))
+        mci_coll_refuse(comm, &args, err);
+    return leave(comm, err);
 }
 
 /* ---- operations ---- */

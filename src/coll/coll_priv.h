@@ -29,6 +29,7 @@ struct coll_call;
 struct coll_rules;
 struct coll_plan;
 struct coll_stages;
+struct coll_check;
 
 struct coll_algo {
     const char *name;
@@ -62,6 +63,9 @@ struct coll_call {
     int cursor;
     struct coll_plan *plan;
     struct coll_stages *stages;
+    /* setting "check" */
+    struct coll_check *check;
+    mcomm_err_t arg_err; /* of this member's arguments: the others are to know */
 };
 static inline int coll_rank_of(const struct coll_call *call, int place)
 {
@@ -127,14 +131,20 @@ void mci_coll_call_rewind(struct coll_call *call);
 void mci_coll_call_fail(struct coll_call *call, mcomm_err_t err);
 /* Give up all that are under way; their members learn of it. */
 void mci_coll_calls_end(void);
-/* Begin and wait, within the communicator's time limit. */
-mcomm_err_t mci_coll_run(struct mci_comm *comm, const struct coll_args *args);
+/* Give the calling thread the text of what ended the call. */
+void mci_coll_call_explain(const struct coll_call *call);
+/* Begin and wait, within the communicator's time limit. With the setting "check" arg_err ends the
+ * call at all members. */
+mcomm_err_t mci_coll_run_checked(struct mci_comm *comm, const struct coll_args *args,
+                                 mcomm_err_t arg_err);
 /* More came for this communicator: look at its queue. */
 void mci_coll_comm_step(struct coll_comm *cc);
 
 /* ---- request.c: nonblocking and persistent forms ---- */
 mcomm_err_t mci_coll_request_new(struct mci_comm *comm, const struct coll_args *args,
                                  bool is_persistent, mcomm_request_t *request_p);
+/* With the setting "check": this member does not make the call, for its arguments are wrong. */
+void mci_coll_refuse(struct mci_comm *comm, const struct coll_args *args, mcomm_err_t arg_err);
 
 /* ---- poison.c ---- */
 mcomm_err_t mci_coll_poison_start(void);
@@ -147,10 +157,15 @@ mcomm_err_t mci_coll_poison_explain(const struct coll_call *call);
 /* ---- check.c ---- */
 /* Arguments of this member; sets args->elem. */
 mcomm_err_t mci_coll_check_args(const struct mci_comm *comm, struct coll_args *args);
-/* Setting "check": compare with the other members. err: of this member's own arguments. Blocks. */
-mcomm_err_t mci_coll_check_others(struct mci_comm *comm, mcomm_err_t err,
-                                  const struct coll_args *args);
 const char *mci_coll_kind_name(enum coll_kind kind);
+
+/* ---- compare.c: setting "check" ---- */
+/* true: all have been compared; call->err if they differ. */
+bool mci_coll_compare_step(struct coll_call *call);
+bool mci_coll_compare_explain(const struct coll_call *call); /* false: that was not it */
+void mci_coll_compare_rewind(struct coll_check *check);
+void mci_coll_compare_withdraw(struct coll_check *check);
+void mci_coll_compare_free(struct coll_check *check);
 
 /* ---- select.c ---- */
 /* NULL: not yet known: members of the node still agree on a shared segment. */

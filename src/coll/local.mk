@@ -12,6 +12,7 @@ libmcomm_all_la_SOURCES += %D%/reduce_ring.c %D%/reduce_scatter_pairwise.c %D%/r
 libmcomm_all_la_SOURCES += %D%/scan_doubling.c %D%/scatter_binomial.c %D%/scatter_linear.c
 libmcomm_all_la_SOURCES += %D%/tiers.c %D%/stages.c %D%/leaders.c
 libmcomm_all_la_SOURCES += %D%/table.h %D%/table.c %D%/rules.c %D%/scan_chain.c
+libmcomm_all_la_SOURCES += %D%/compare.c
 
 # Loops over elements, one library for each set of instructions; fold.c chooses at run time.
 FOLD_CFLAGS = $(AM_CFLAGS) -ffp-contract=off

@@ -40,7 +40,7 @@ static bool request_cancel(struct mci_request *base)
 
 static void request_explain(struct mci_request *base)
 {
-    mci_coll_poison_explain(&request_of(base)->call);
+    mci_coll_call_explain(&request_of(base)->call);
 }
 
 static void request_free(struct mci_request *base)
@@ -113,4 +113,23 @@ mcomm_err_t mci_coll_request_new(struct mci_comm *comm, const struct coll_args *
         request_start(&req->base);
     }
     return MCOMM_SUCCESS;
+}
+
+static void refused_done(struct coll_call *call)
+{
+    mci_coll_call_fini(call);
+    mci_mem_free(call);
+}
+
+void mci_coll_refuse(struct mci_comm *comm, const struct coll_args *args, mcomm_err_t arg_err)
+{
+    struct coll_call *call = mci_mem_zalloc(sizeof(*call));
+
+    if (call == NULL) /* the others wait, up to their time limit */
+        return;
+    mci_list_init(&call->link);
+    call->args = *args;
+    call->arg_err = arg_err;
+    call->done = refused_done;
+    mci_coll_call_begin(call, comm);
 }

@@ -321,7 +321,111 @@ static void test_mismatch(void)
     CHECK_TEXT("barrier");
     /* One member's bad argument reaches all. */
     CHECK(mcomm_bcast(is_last ? NULL : x, 2, MCOMM_INT32, 0, w) != MCOMM_SUCCESS);
+    CHECK_TEXT(is_last ? "buf" : rank_text);
     OK(mcomm_barrier(w));
+}
+
+/* The same of nonblocking and persistent calls, which do not wait for the others. */
+static void test_mismatch_started(void)
+{
+    int x[4] = {0}, y[4], last = mp_size - 1, is_last = mp_rank == last;
+    mcomm_comm_t w = MCOMM_COMM_WORLD;
+    mcomm_request_t first, second, kept;
+
+    if (is_last) /* comes later than the others' calls return */
+        OK(mcomm_recv(x, 4, 0, 1, w, NULL));
+    OK(mcomm_ibcast(x, is_last ? 3 : 2, MCOMM_INT32, 0, w, &first));
+    OK(mcomm_iallreduce(x, y, 2, MCOMM_INT32, MCOMM_SUM, w, &second));
+    OK(mcomm_bcast_init(x, 2, MCOMM_INT32, is_last ? 1 : 0, w, &kept));
+    OK(mcomm_start(kept));
+    if (mp_rank == 0)
+        OK(mcomm_send(x, 4, last, 1, w));
+    EXPECT(MCOMM_ERR_MISMATCH, mcomm_wait(&first, MCOMM_FOREVER, NULL));
+    CHECK_TEXT("count is 2 at rank 0, 3 at ");
+    OK(mcomm_wait(&second, MCOMM_FOREVER, NULL));
+    for (int i = 0; i < 2; i++) {
+        EXPECT(MCOMM_ERR_MISMATCH, mcomm_wait(&kept, MCOMM_FOREVER, NULL));
+        CHECK_TEXT("root is 0 at rank 0, 1 at ");
+        OK(mcomm_start(kept));
+    }
+    EXPECT(MCOMM_ERR_MISMATCH, mcomm_wait(&kept, MCOMM_FOREVER, NULL));
+    OK(mcomm_request_free(&kept));
+    /* A call that one member's arguments prevent. */
+    if (is_last) {
+        EXPECT(MCOMM_ERR_BUFFER, mcomm_ibcast(NULL, 2, MCOMM_INT32, 0, w, &first));
+    } else {
+        OK(mcomm_ibcast(x, 2, MCOMM_INT32, 0, w, &first));
+        EXPECT(MCOMM_ERR_BUFFER, mcomm_wait(&first, MCOMM_FOREVER, NULL));
+        CHECK_TEXT("rank ");
+    }
+    OK(mcomm_barrier(w));
+}
+
+/* ---- deterministic ---- */
+static float wild(int rank, size_t i) /* magnitudes from 2^-20 to 2^20 */
+{
+    uint64_t z = (uint64_t)rank * 1000003u + i * 7919u + 1;
+    float f;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    f = (float)(z >> 40) / (float)(1 << 24) - 0.5f;
+    return f * (float)(1u << (z % 21)) / (float)(1u << (z / 32 % 21));
+}
+
+static void expect_fold(const float *got, size_t from, size_t count, int end)
+{
+    for (size_t i = 0; i < count; i++) {
+        float want = wild(0, from + i);
+
+        for (int r = 1; r < end; r++)
+            want = want + wild(r, from + i);
+        if (memcmp(&want, &got[i], 4) != 0)
+            MP_FAIL("element %zu of %zu is %a, in rank order %a", i, count, (double)got[i],
+                    (double)want);
+    }
+}
+
+/* Sums are those of a loop in rank order, whatever the size and wherever the ranks are. */
+static void test_deterministic(void)
+{
+    static const size_t sizes[] = {1, 100, 2000, 5000, 50000, 200001};
+    size_t most = sizes[5], n = (size_t)mp_size;
+    float *in = malloc(n * most * 4), *out = malloc(n * most * 4);
+    mcomm_comm_t comm, child;
+    mcomm_info_t info;
+
+    OK(mcomm_info_create(&info));
+    OK(mcomm_info_set(info, "deterministic", "maybe"));
+    EXPECT(MCOMM_ERR_INFO, mcomm_comm_dup(MCOMM_COMM_WORLD, info, &comm));
+    OK(mcomm_info_set(info, "deterministic", "yes"));
+    OK(mcomm_comm_dup(MCOMM_COMM_WORLD, info, &comm));
+    OK(mcomm_info_free(&info));
+    OK(mcomm_comm_split(comm, 0, mp_rank, &child)); /* inherits */
+    for (size_t i = 0; i < n * most; i++)
+        in[i] = wild(mp_rank, i);
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        mcomm_comm_t c = s % 2 ? child : comm;
+        size_t count = sizes[s];
+        int root = (int)s % mp_size;
+
+        OK(mcomm_allreduce(in, out, count, MCOMM_FLOAT, MCOMM_SUM, c));
+        expect_fold(out, 0, count, mp_size);
+        OK(mcomm_reduce(in, out, count, MCOMM_FLOAT, MCOMM_SUM, root, c));
+        if (mp_rank == root)
+            expect_fold(out, 0, count, mp_size);
+        OK(mcomm_reduce_scatter_block(in, out, count, MCOMM_FLOAT, MCOMM_SUM, c));
+        expect_fold(out, (size_t)mp_rank * count, count, mp_size);
+        OK(mcomm_scan(in, out, count, MCOMM_FLOAT, MCOMM_SUM, c));
+        expect_fold(out, 0, count, mp_rank + 1);
+        OK(mcomm_exscan(in, out, count, MCOMM_FLOAT, MCOMM_SUM, c));
+        if (mp_rank > 0)
+            expect_fold(out, 0, count, mp_rank);
+    }
+    OK(mcomm_comm_free(&child));
+    OK(mcomm_comm_free(&comm));
+    free(in);
+    free(out);
 }
 
 /* The last rank dies in the middle of round 20, the others at once or soon after see it. */
@@ -395,7 +499,9 @@ int main(int argc, char **argv)
     else if (strcmp(what, "bits") == 0)
         test_same_bits();
     else if (strcmp(what, "mismatch") == 0)
-        test_mismatch();
+        test_mismatch(), test_mismatch_started();
+    else if (strcmp(what, "deterministic") == 0)
+        test_deterministic();
     else if (strcmp(what, "death_amid") == 0)
         test_death_amid();
     else if (strcmp(what, "death") == 0)

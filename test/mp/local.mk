@@ -32,7 +32,9 @@ MP_PROGS += %D%/coll %D%/coll_all
 MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bits.mp %D%/coll_huge.mp \
 	%D%/coll_mismatch.mp %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp \
 	%D%/coll_death7.mp %D%/coll_death_amid4.mp %D%/coll_death_amid7.mp \
-	%D%/coll_timeout.mp \
+	%D%/coll_timeout.mp %D%/coll_deterministic.mp \
+	%D%/coll_all_leaders.mp %D%/coll_rules.mp %D%/coll_death_stages4.mp \
+	%D%/coll_death_stages7.mp %D%/coll_death_slices4.mp %D%/coll_death_slices6.mp \
 	%D%/coll_all.mp %D%/coll_all_nodes.mp %D%/coll_all_pmix.mp
 EXTRA_DIST += %D%/coll_check.h
 MP_PROGS += %D%/coll_wrong %D%/coll_storm %D%/coll_kill %D%/coll_calls
