@@ -295,7 +295,11 @@ MCOMM_EXPORT mcomm_err_t mcomm_comm_rank(mcomm_comm_t comm, int *rank_p);
 MCOMM_EXPORT mcomm_err_t mcomm_comm_size(mcomm_comm_t comm, int *size_p);
 MCOMM_EXPORT mcomm_err_t mcomm_comm_compare(mcomm_comm_t a, mcomm_comm_t b,
                                             mcomm_compare_t *result_p);
-/** Same members, new message space. @param info hints or MCOMM_INFO_NULL. Collective. @blocks yes
+/**
+ * Same members, new message space. @param info MCOMM_INFO_NULL or hints, of which rank 0's count:
+ * "deterministic" = "yes": the bits of reductions depend on the inputs and their order of ranks
+ * only, not on where ranks run; "coll": algorithms of collectives, as in MCOMM_COLL. Communicators
+ * made from this one inherit them. Collective. @return also MCOMM_ERR_INFO @blocks yes
  */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_dup(mcomm_comm_t comm, mcomm_info_t info,
                                         mcomm_comm_t *newcomm_p);
@@ -1046,8 +1050,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_rail_get(size_t index, mcomm_rail_desc_t *desc_p)
 /** The machine as text, one line per fact: allowed CPUs, caches, NUMA nodes, memory. Static until
  * finalize. */
 MCOMM_EXPORT const char *mcomm_topology_text(void);
-/** The algorithms of collectives and from which sizes they are taken. Static storage, overwritten
- * by the next call; one call at a time. */
+/** The algorithms of collectives and their sizes. Static storage, overwritten by the next call. */
 MCOMM_EXPORT const char *mcomm_coll_text(void);
 
 #ifdef __cplusplus

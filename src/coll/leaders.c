@@ -9,8 +9,9 @@
  */
 #include "coll/algos.h"
 
-#define BCAST_CHUNK ((size_t)512 << 10) /* crosses the network while the last one is in the nodes  \
-                                         */
+#define BCAST_CHUNK                                                                                \
+    ((size_t)512 << 10) /* crosses the network while the last one is in the nodes                  \
+                         */
 #define BCAST_CHUNKS_MAX 64u
 
 static const struct coll_tiers *tiers_of(const struct coll_call *call)

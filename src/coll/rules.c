@@ -32,7 +32,7 @@ static const char *names(enum coll_kind kind)
         return text;
     }
     for (size_t i = 0; i < mci_coll_row_count && used < sizeof(text); i++)
-        if (mci_coll_rows[i].kind == kind)
+        if (mci_coll_rows[i].kind == kind && strstr(text, mci_coll_rows[i].name) == NULL)
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? ", " : "",
                                      mci_coll_rows[i].name);
     return text;

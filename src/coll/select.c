@@ -76,7 +76,8 @@ static const struct coll_row *by_table(const struct coll_call *call, const struc
     for (size_t i = 0; i < mci_coll_row_count; i++) {
         const struct coll_row *row = &mci_coll_rows[i];
 
-        if (row->kind != call->args.kind || row->from > size || (row->to > 0 && size >= row->to))
+        if (row->kind != call->args.kind || row->from > size || (row->to > 0 && size >= row->to) ||
+            row->members * call->comm->node_count > call->comm->size)
             continue;
         if (best != NULL && (row->tier > best->tier || row->from <= best->from))
             continue;

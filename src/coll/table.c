@@ -3,8 +3,9 @@
 /*
  * Which algorithms there are and from which size on. Of the first tier that can serve a call the
  * row with the highest limit below its size is taken, of equal ones the first. Sizes are those of a
- * block; of the whole vector for reductions and allgather. The limits are measured: see the commits
- * that set them.
+ * block; of the whole vector for reductions and allgather. The limits are measured, see the commits
+ * that set them; those of the nodes over loopback, where a message costs no more than a turn of the
+ * scheduler: on a slower network fewer messages weigh more, not less.
  */
 #include "coll/table.h"
 #include "base/settings.h"
@@ -90,73 +91,81 @@ static const struct coll_when SLICES = {slices_can, "as many ranks on each node;
     }
 
 const struct coll_row mci_coll_rows[] = {
-    {COLL_BARRIER, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
-    {COLL_BARRIER, TIER_NODES, "leaders", STAGES(barrier_leaders), 0, 0, NULL, true},
-    {COLL_BARRIER, TIER_MESSAGES, "dissemination", PLAN(barrier_dissemination), 0, 0, NULL, true},
-
-    {COLL_BCAST, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
-    {COLL_BCAST, TIER_NODE, "rings", RING(rings_spread), 0, 0, &RINGS, true},
-    {COLL_BCAST, TIER_NODES, "leaders", STAGES(bcast_leaders), 0, 0, NULL, true},
-    {COLL_BCAST, TIER_MESSAGES, "binomial", PLAN(bcast_binomial), 0, 0, NULL, true},
-    {COLL_BCAST, TIER_MESSAGES, "chain", PLAN(bcast_chain), 1 * M, 0, NULL, true},
-
-    {COLL_REDUCE, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
-    {COLL_REDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, &RINGS, true},
-    {COLL_REDUCE, TIER_NODES, "leaders", STAGES(reduce_leaders), 0, 0, &IN_ORDER, false},
-    {COLL_REDUCE, TIER_MESSAGES, "binomial", PLAN(reduce_binomial), 0, 0, NULL, false},
-    {COLL_REDUCE, TIER_MESSAGES, "pairwise", PLAN(reduce_pairwise), 0, 0, NULL, true},
-    {COLL_REDUCE, TIER_MESSAGES, "ring", PLAN(reduce_ring), 128 * K, 0, &COMMUTES, false},
-
-    {COLL_ALLREDUCE, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
-    {COLL_ALLREDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, &RINGS, true},
-    {COLL_ALLREDUCE, TIER_NODES, "leaders", STAGES(allreduce_leaders), 0, 0, &IN_ORDER, false},
-    {COLL_ALLREDUCE, TIER_NODES, "slices", STAGES(allreduce_slices), 64 * K, 0, &SLICES, false},
-    {COLL_ALLREDUCE, TIER_MESSAGES, "doubling", PLAN(allreduce_doubling), 0, 0, NULL, false},
-    {COLL_ALLREDUCE, TIER_MESSAGES, "pairwise", PLAN(allreduce_pairwise), 0, 0, NULL, true},
-    {COLL_ALLREDUCE, TIER_MESSAGES, "ring", PLAN(allreduce_ring), 128 * K, 0, &COMMUTES, false},
-
-    {COLL_GATHER, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
-    {COLL_GATHER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, &RINGS, true},
-    {COLL_GATHER, TIER_MESSAGES, "binomial", PLAN(gather_binomial), 0, 0, NULL, true},
-    {COLL_GATHER, TIER_MESSAGES, "linear", PLAN(gather_linear), 8 * K, 0, NULL, true},
-    {COLL_GATHERV, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 0, NULL, true},
-
-    {COLL_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
-    {COLL_SCATTER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, &RINGS, true},
-    {COLL_SCATTER, TIER_MESSAGES, "binomial", PLAN(scatter_binomial), 0, 0, NULL, true},
-    {COLL_SCATTER, TIER_MESSAGES, "linear", PLAN(scatter_linear), 8 * K, 0, NULL, true},
-    {COLL_SCATTERV, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 0, NULL, true},
-
-    {COLL_ALLGATHER, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
-    {COLL_ALLGATHER, TIER_NODE, "rings", RING(rings_spread), 0, 0, &RINGS, true},
-    {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 0, 0, &BLOCKED, true},
-    {COLL_ALLGATHER, TIER_MESSAGES, "bruck", PLAN(allgather_bruck), 0, 0, NULL, true},
-    {COLL_ALLGATHER, TIER_MESSAGES, "ring", PLAN(allgather_ring), 64 * K, 0, NULL, true},
-    {COLL_ALLGATHERV, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 0, NULL, true},
-
-    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
-    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "rings", RING(rings_reduce), 0, 0, &RINGS, true},
-    {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0,
-     NULL, true},
-    {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 128 * K, 0,
-     &COMMUTES, false},
-    {COLL_REDUCE_SCATTER, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0, NULL,
+    {COLL_BARRIER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_BARRIER, TIER_NODES, "leaders", STAGES(barrier_leaders), 3, 0, 0, NULL, true},
+    {COLL_BARRIER, TIER_MESSAGES, "dissemination", PLAN(barrier_dissemination), 0, 0, 0, NULL,
      true},
-    {COLL_REDUCE_SCATTER, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 128 * K, 0, &COMMUTES,
+
+    {COLL_BCAST, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_BCAST, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, true},
+    {COLL_BCAST, TIER_NODES, "leaders", STAGES(bcast_leaders), 3, 0, 0, NULL, true},
+    {COLL_BCAST, TIER_NODES, "leaders", STAGES(bcast_leaders), 2, 1 * M, 0, NULL, true},
+    {COLL_BCAST, TIER_MESSAGES, "binomial", PLAN(bcast_binomial), 0, 0, 0, NULL, true},
+    {COLL_BCAST, TIER_MESSAGES, "chain", PLAN(bcast_chain), 0, 1 * M, 0, NULL, true},
+
+    {COLL_REDUCE, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_REDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
+    {COLL_REDUCE, TIER_NODES, "leaders", STAGES(reduce_leaders), 3, 0, 32 * K, &IN_ORDER, false},
+    {COLL_REDUCE, TIER_MESSAGES, "binomial", PLAN(reduce_binomial), 0, 0, 0, NULL, false},
+    {COLL_REDUCE, TIER_MESSAGES, "pairwise", PLAN(reduce_pairwise), 0, 0, 0, NULL, true},
+    {COLL_REDUCE, TIER_MESSAGES, "ring", PLAN(reduce_ring), 0, 128 * K, 0, &COMMUTES, false},
+
+    {COLL_ALLREDUCE, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_ALLREDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
+    {COLL_ALLREDUCE, TIER_NODES, "leaders", STAGES(allreduce_leaders), 3, 4 * K, 0, &IN_ORDER,
      false},
+    {COLL_ALLREDUCE, TIER_NODES, "slices", STAGES(allreduce_slices), 3, 32 * K, 0, &SLICES, false},
+    {COLL_ALLREDUCE, TIER_NODES, "slices", STAGES(allreduce_slices), 2, 128 * K, 0, &SLICES, false},
+    {COLL_ALLREDUCE, TIER_NODES, "leaders", STAGES(allreduce_leaders), 2, 128 * K, 0, &IN_ORDER,
+     false},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "doubling", PLAN(allreduce_doubling), 0, 0, 0, NULL, false},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "pairwise", PLAN(allreduce_pairwise), 0, 0, 0, NULL, true},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "ring", PLAN(allreduce_ring), 0, 128 * K, 0, &COMMUTES, false},
 
-    {COLL_ALLTOALL, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, true},
-    {COLL_ALLTOALL, TIER_NODE, "rings", RING(rings_exchange), 0, 0, &RINGS, true},
-    {COLL_ALLTOALL, TIER_MESSAGES, "bruck", PLAN(alltoall_bruck), 0, 0, NULL, true},
-    {COLL_ALLTOALL, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 1 * K, 0, NULL, true},
-    {COLL_ALLTOALLV, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 0, NULL, true},
+    {COLL_GATHER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_GATHER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
+    {COLL_GATHER, TIER_MESSAGES, "binomial", PLAN(gather_binomial), 0, 0, 0, NULL, true},
+    {COLL_GATHER, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 8 * K, 0, NULL, true},
+    {COLL_GATHERV, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 0, 0, NULL, true},
 
-    {COLL_SCAN, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, false},
-    {COLL_SCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, NULL, false},
-    {COLL_SCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, NULL, true},
-    {COLL_EXSCAN, TIER_NODE, "slots", SLOTS, 0, 0, &FITS, false},
-    {COLL_EXSCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, NULL, false},
-    {COLL_EXSCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, NULL, true},
+    {COLL_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_SCATTER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
+    {COLL_SCATTER, TIER_MESSAGES, "binomial", PLAN(scatter_binomial), 0, 0, 0, NULL, true},
+    {COLL_SCATTER, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 8 * K, 0, NULL, true},
+    {COLL_SCATTERV, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 0, 0, NULL, true},
+
+    {COLL_ALLGATHER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_ALLGATHER, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, true},
+    {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 3, 64 * K, 0, &BLOCKED,
+     true},
+    {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 2, 1 * M, 0, &BLOCKED, true},
+    {COLL_ALLGATHER, TIER_MESSAGES, "bruck", PLAN(allgather_bruck), 0, 0, 0, NULL, true},
+    {COLL_ALLGATHER, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 64 * K, 0, NULL, true},
+    {COLL_ALLGATHERV, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 0, 0, NULL, true},
+
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0, 0,
+     NULL, true},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 0, 128 * K, 0,
+     &COMMUTES, false},
+    {COLL_REDUCE_SCATTER, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0, 0, NULL,
+     true},
+    {COLL_REDUCE_SCATTER, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 0, 128 * K, 0,
+     &COMMUTES, false},
+
+    {COLL_ALLTOALL, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_ALLTOALL, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
+    {COLL_ALLTOALL, TIER_MESSAGES, "bruck", PLAN(alltoall_bruck), 0, 0, 0, NULL, true},
+    {COLL_ALLTOALL, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 1 * K, 0, NULL, true},
+    {COLL_ALLTOALLV, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 0, 0, NULL, true},
+
+    {COLL_SCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, false},
+    {COLL_SCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, false},
+    {COLL_SCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, true},
+    {COLL_EXSCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, false},
+    {COLL_EXSCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, false},
+    {COLL_EXSCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, true},
 };
 const size_t mci_coll_row_count = sizeof(mci_coll_rows) / sizeof(mci_coll_rows[0]);
 
@@ -199,16 +208,16 @@ const char *mcomm_coll_text(void)
     mci_engine_lock();
     text.used = 0;
     put_rules(&text);
-    put(&text, "  %-21s %-9s %-14s %10s %10s  %s\n", "collective", "where", "algorithm", "from",
-        "to", "fixed bits; when");
+    put(&text, "  %-21s %-9s %-14s %7s %10s %10s  %s\n", "collective", "where", "algorithm",
+        "members", "from", "to", "fixed bits; when");
     for (size_t i = 0; i < mci_coll_row_count; i++) {
         const struct coll_row *row = &mci_coll_rows[i];
         char to[24] = "-";
 
         if (row->to > 0)
             snprintf(to, sizeof(to), "%zu", row->to);
-        put(&text, "  %-21s %-9s %-14s %10zu %10s  %s; %s\n", mci_coll_kind_name(row->kind),
-            tiers[row->tier], row->name, row->from, to, row->is_fixed ? "yes" : "no",
+        put(&text, "  %-21s %-9s %-14s %7d %10zu %10s  %s; %s\n", mci_coll_kind_name(row->kind),
+            tiers[row->tier], row->name, row->members, row->from, to, row->is_fixed ? "yes" : "no",
             row->when != NULL ? row->when->text : "always");
     }
     mci_engine_unlock();

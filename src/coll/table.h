@@ -24,6 +24,7 @@ struct coll_row {
     enum coll_tier tier;
     const char *name;
     struct coll_algo algo;
+    int members;                  /* on average on a node, at least */
     size_t from, to;              /* sizes; to 0: no end */
     const struct coll_when *when; /* NULL: always */
     bool is_fixed; /* folds all inputs in rank order at once: bits depend on them only */
