@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Every operation of windows on every element type they have: atomics.c makes compare-exchange
- * loops of these rows. (Loops over plain memory: coll/fold_kernels.c, same results.) A row is XX(DTYPE, OP, storage, word, load, store,
- * expression of the loaded values a and b). Integer arithmetic wraps; binary16 and bfloat16
- * are computed in float.
+ * loops of these rows. (Loops over plain memory: coll/fold_kernels.c, same results.) A row is
+ * XX(DTYPE, OP, storage, word, load, store, expression of the loaded values a and b). Integer
+ * arithmetic wraps; binary16 and bfloat16 are computed in float.
  */
 #ifndef MCI_RMA_OP_EXPR_H
 #define MCI_RMA_OP_EXPR_H
