@@ -175,6 +175,7 @@ static void on_tick(struct mci_loop_timer *timer)
 void mci_coll_call_begin(struct coll_call *call, struct mci_comm *comm)
 {
     struct coll_comm *cc = coll_comm_of(comm);
+    bool is_waited_for = call->done == NULL;
 
     call->comm = comm;
     call->team = (struct coll_team){.rank = comm->rank, .size = comm->size};
@@ -187,8 +188,8 @@ void mci_coll_call_begin(struct coll_call *call, struct mci_comm *comm)
         mci_list_push(&active, &cc->active);
     mci_list_push(&cc->queue, &call->link);
     if (cc->queue.next == &call->link)
-        mci_coll_comm_step(cc);
-    if (call->done != NULL && !is_ticking && !mci_list_is_empty(&active)) {
+        mci_coll_comm_step(cc); /* the call may be gone now */
+    if (!is_waited_for && !is_ticking && !mci_list_is_empty(&active)) {
         is_ticking = true;
         mci_loop_timer_set(&tick, TICK_NS);
     }
