@@ -70,7 +70,7 @@ UNIT_TESTS += %D%/test_kvobj_kill
 
 UNIT_TESTS += %D%/test_core_start
 %C%_test_core_start_LDADD = $(UNIT_LDADD)
-%C%_test_core_start_LDFLAGS = -Wl,--wrap=getrandom -Wl,--wrap=accept4
+%C%_test_core_start_LDFLAGS = -Wl,--wrap=getrandom -Wl,--wrap=accept4 -Wl,--wrap=listen
 UNIT_TESTS += %D%/test_rma_nomem
 %C%_test_rma_nomem_LDADD = $(UNIT_LDADD)
 %C%_test_rma_nomem_LDFLAGS = -Wl,--wrap=mci_mem_alloc -Wl,--wrap=mci_mem_zalloc
