@@ -264,8 +264,9 @@ static void test_many(const char *times)
             files = files_open();
         }
     }
-    CHECK_EQ(shared_memory().maps, before.maps);
-    CHECK_EQ(files_open(), files);
+    /* fewer than before: what the ranks met with was still open then */
+    CHECK(shared_memory().maps <= before.maps);
+    CHECK(files_open() <= files);
 }
 
 int main(int argc, char **argv)
