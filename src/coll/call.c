@@ -143,6 +143,8 @@ void mci_coll_calls_end(void)
         mci_coll_call_fail(call, mci_err_set(MCOMM_ERR_PROC_FAILED, "%s: this process finalizes",
                                              mci_coll_kind_name(call->args.kind)));
     }
+    mci_loop_timer_cancel(&tick);
+    is_ticking = false;
 }
 
 static int calls_poll(void *arg)
@@ -257,6 +259,5 @@ mcomm_err_t mci_coll_call_start_module(void)
 
 void mci_coll_call_stop_module(void)
 {
-    mci_loop_timer_cancel(&tick);
     mci_poll_remove(calls_poll, NULL);
 }

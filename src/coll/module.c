@@ -23,9 +23,11 @@ static void coll_quiesce(void)
 
 static void coll_stop(void)
 {
+    mci_engine_lock();
     mci_coll_call_stop_module();
     mci_coll_poison_stop();
     mci_fold_ops_end();
+    mci_engine_unlock();
 }
 
 const struct mci_core_module mci_coll_module = {

@@ -67,7 +67,9 @@ mcomm_err_t mci_rma_signal_start(void)
 
 void mci_rma_signal_stop(void)
 {
+    mci_engine_lock();
     mci_poll_remove(poll_words, NULL);
+    mci_engine_unlock();
 }
 
 /* ---- put with signal ---- */
