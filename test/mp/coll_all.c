@@ -577,11 +577,72 @@ static void test_random(const char *seed, int rounds)
     OK(mcomm_comm_free(&mixed));
 }
 
+/* ---- operations ---- */
+static void test_reduce_local(void)
+{
+    char in[13] = {0}, inout[13] = {0};
+    int32_t x = 40, y = 2;
+
+    memcpy(in + 1, &x, 4);
+    memcpy(inout + 3, &y, 4);
+    OK(mcomm_reduce_local(in + 1, inout + 3, 1, MCOMM_INT32, MCOMM_SUM));
+    memcpy(&y, inout + 3, 4);
+    CHECK_EQ(y, 42);
+    CHECK_EQ(mcomm_reduce_local(in, in + 4, 2, MCOMM_INT32, MCOMM_SUM), MCOMM_ERR_BUFFER);
+    CHECK_EQ(mcomm_reduce_local(in, in, 1, MCOMM_INT32, MCOMM_SUM), MCOMM_ERR_BUFFER);
+    OK(mcomm_reduce_local(in, in, 0, MCOMM_INT32, MCOMM_SUM));
+    CHECK_EQ(mcomm_reduce_local(in, inout, 1, MCOMM_INT32, MCOMM_AVG), MCOMM_ERR_OP);
+    CHECK_EQ(mcomm_reduce_local(in, inout, 1, MCOMM_FLOAT_INT, MCOMM_SUM), MCOMM_ERR_OP);
+    CHECK_EQ(mcomm_reduce_local(NULL, inout, 1, MCOMM_INT32, MCOMM_SUM), MCOMM_ERR_BUFFER);
+}
+
+/* A persistent request keeps the operation that it was made with. */
+static void test_op_freed_while_in_use(void)
+{
+    uint64_t mine = (uint64_t)1 << 32 | 1, all = 0; /* x -> x + 1 */
+    mcomm_request_t request;
+    mcomm_op_t op, copy;
+    int size;
+
+    OK(mcomm_comm_size(MCOMM_COMM_WORLD, &size));
+    OK(mcomm_op_create(compose, &compose_op, 0, &op));
+    OK(mcomm_allreduce_init(&mine, &all, 1, MCOMM_UINT64, op, MCOMM_COMM_WORLD, &request));
+    copy = op;
+    OK(mcomm_op_free(&op));
+    CHECK_EQ(op, MCOMM_OP_NULL);
+    CHECK_EQ(mcomm_op_free(&copy), MCOMM_ERR_OP);
+    CHECK_EQ(mcomm_reduce_local(&mine, &all, 1, MCOMM_UINT64, copy), MCOMM_ERR_OP);
+    for (int run = 0; run < 2; run++) {
+        OK(mcomm_start(request));
+        OK(mcomm_wait(&request, 60000, NULL));
+        CHECK_EQ((uint32_t)all, (uint32_t)size);
+    }
+    OK(mcomm_request_free(&request));
+}
+
+/* Windows have no such types. */
+static void test_windows_refuse(void)
+{
+    mcomm_win_attr_t attr = {.struct_size = sizeof(attr), .nbytes = 64, .disp_unit = 1};
+    float value[2] = {1, 2};
+    mcomm_win_t win;
+    void *base;
+
+    OK(mcomm_win_allocate(&attr, MCOMM_COMM_WORLD, &base, &win));
+    CHECK_EQ(mcomm_accumulate(value, 1, MCOMM_COMPLEX_FLOAT, mp_rank, 0, MCOMM_SUM, win),
+             MCOMM_ERR_TYPE);
+    CHECK_EQ(mcomm_accumulate(value, 1, MCOMM_FLOAT, mp_rank, 0, MCOMM_AVG, win), MCOMM_ERR_OP);
+    OK(mcomm_win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     mp_init();
     OK(mcomm_op_create(compose, &compose_op, 0, &compose_op));
     test_random(argc > 1 ? argv[1] : "1", argc > 2 ? atoi(argv[2]) : 60);
+    test_reduce_local();
+    test_op_freed_while_in_use();
+    test_windows_refuse();
     OK(mcomm_op_free(&compose_op));
     OK(mcomm_finalize());
     return 0;
