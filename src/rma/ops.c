@@ -80,9 +80,60 @@ static void op_retire(struct rma_op *op)
     op->win->targets[op->target].path->op_count--;
 }
 
+/* ---- errors that a completion call is to tell ---- */
+static struct rma_op *untold_of(const struct rma_path *path, const void *thread)
+{
+    struct mci_list *node;
+
+    MCI_LIST_FOREACH (node, &path->untold) {
+        struct rma_op *op = mci_container_of(node, struct rma_op, link);
+
+        if (op->thread == thread)
+            return op;
+    }
+    return NULL;
+}
+
+/* Of a retired operation. True: the record is kept. */
+static bool error_note(struct rma_path *path, struct rma_op *op, mcomm_err_t err)
+{
+    if (path->err == MCOMM_SUCCESS)
+        path->err = err;
+    if (untold_of(path, op->thread) != NULL)
+        return false;
+    op->err = err;
+    mci_list_push(&path->untold, &op->link);
+    return true;
+}
+
+mcomm_err_t mci_rma_error_take(struct rma_path *path)
+{
+    struct rma_op *op = untold_of(path, &this_thread);
+    mcomm_err_t err = path->err;
+
+    path->err = MCOMM_SUCCESS;
+    if (op == NULL)
+        return err;
+    if (err == MCOMM_SUCCESS)
+        err = op->err;
+    mci_list_remove(&op->link);
+    mci_pool_put(&op_pool, op);
+    return err;
+}
+
+void mci_rma_errors_drop(struct rma_path *path)
+{
+    struct mci_list *node;
+
+    while ((node = mci_list_pop(&path->untold)) != NULL)
+        mci_pool_put(&op_pool, mci_container_of(node, struct rma_op, link));
+}
+
+/* ---- their end ---- */
 void mci_rma_op_complete(struct rma_op *op, mcomm_err_t err)
 {
     struct rma_path *path = op->win->targets[op->target].path;
+    bool is_kept = false;
 
     op_retire(op);
     if (op->req != NULL) {
@@ -91,10 +142,11 @@ void mci_rma_op_complete(struct rma_op *op, mcomm_err_t err)
     } else if (op->done_p != NULL) {
         *op->err_p = err;
         *op->done_p = true;
-    } else if (err != MCOMM_SUCCESS && path->err == MCOMM_SUCCESS) {
-        path->err = err;
+    } else if (err != MCOMM_SUCCESS) {
+        is_kept = error_note(path, op, err);
     }
-    mci_pool_put(&op_pool, op);
+    if (!is_kept)
+        mci_pool_put(&op_pool, op);
     mci_wake_self();
 }
 
@@ -118,18 +170,20 @@ void mci_rma_ops_abort_own(struct mci_win *win, int target, uint64_t seq, mcomm_
 {
     struct rma_path *path = win->targets[target].path;
     struct mci_list *node, *tmp;
-    mcomm_err_t before;
+    mcomm_err_t ignored;
+    bool is_done;
 
     if (path == NULL)
         return;
-    before = path->err;
     MCI_LIST_FOREACH_SAFE (node, tmp, &path->ops) {
         struct rma_op *op = mci_container_of(node, struct rma_op, link);
 
-        if (op->seq > seq && op->thread == &this_thread)
-            mci_rma_op_abort(op, err);
+        if (op->seq <= seq || op->thread != &this_thread)
+            continue;
+        op->done_p = &is_done; /* the call tells it, no flush does */
+        op->err_p = &ignored;
+        mci_rma_op_abort(op, err);
     }
-    path->err = before; /* the call tells it */
 }
 
 /* ---- requests ---- */

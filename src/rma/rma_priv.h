@@ -110,6 +110,7 @@ struct rma_path { /* made on first use other than through the map */
     struct mci_peer *peer;
     struct mci_list kick_link; /* something is under way to a peer that may be computing */
     mcomm_err_t err;           /* first one since the last completion call */
+    struct mci_list untold;    /* failed operations, one a thread that has not been told yet */
 };
 
 struct rma_target {      /* 64 bytes a member */
@@ -155,6 +156,7 @@ struct rma_op {           /* an operation that needs an answer of its own */
     struct rma_req *req; /* request form */
     bool *done_p;        /* blocking form: set together with *err_p */
     mcomm_err_t *err_p;
+    mcomm_err_t err; /* of one of path->untold */
 };
 
 /* ---- target's side ---- */
@@ -247,6 +249,12 @@ struct rma_op *mci_rma_op_find(uint32_t id, const struct mci_peer *peer);
 void mci_rma_op_complete(struct rma_op *op, mcomm_err_t err); /* and free */
 void mci_rma_op_drop(struct rma_op *op); /* and free; whoever asked is told otherwise */
 void mci_rma_op_abort(struct rma_op *op, mcomm_err_t err); /* tells the target too */
+/*
+ * What a completion call of this thread tells: an error that nobody has been told of, or else one
+ * of an operation of its own, whoever completed it: that buffer was not filled.
+ */
+mcomm_err_t mci_rma_error_take(struct rma_path *path);
+void mci_rma_errors_drop(struct rma_path *path);
 /* Those that the calling thread began after number seq: its call fails, its buffers are free. */
 void mci_rma_ops_abort_own(struct mci_win *win, int target, uint64_t seq, mcomm_err_t err);
 mcomm_err_t mci_rma_req_new(struct mci_win *win, struct rma_req **req_p, mcomm_request_t *handle_p);

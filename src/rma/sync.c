@@ -3,7 +3,8 @@
 /*
  * Completion of a process's own operations, and the frames by which members synchronise. A flush
  * waits for what was issued before it: the acknowledged count, and the records up to its own
- * number. When it gives up it takes every buffer back first.
+ * number. When it gives up it takes every buffer back first, those of other threads too, whose own
+ * flush then tells them.
  */
 #include "config.h"
 
@@ -32,9 +33,8 @@ static void abort_ops(struct rma_path *path, uint64_t seq, mcomm_err_t err)
 static mcomm_err_t take_error(struct mci_win *win, int target)
 {
     struct rma_path *path = win->targets[target].path;
-    mcomm_err_t err = path->err;
+    mcomm_err_t err = mci_rma_error_take(path);
 
-    path->err = MCOMM_SUCCESS;
     if (err == MCOMM_SUCCESS)
         return err;
     if (err == MCOMM_ERR_PROC_FAILED && atomic_load(&win->targets[target].is_dead))
@@ -65,7 +65,8 @@ static mcomm_err_t target_flush(struct mci_win *win, int target, bool is_local)
             path->err = err;
     }
     err = take_error(win, target);
-    if (mci_list_is_empty(&path->ops) && path->acked == path->issued)
+    if (mci_list_is_empty(&path->ops) && path->acked == path->issued &&
+        mci_list_is_empty(&path->untold))
         atomic_store_explicit(&t->is_busy, false, memory_order_release);
     return err;
 }

@@ -98,8 +98,10 @@ static void win_release(struct mci_win *win)
     for (int i = 0; win->targets != NULL && i < win->size; i++) {
         struct rma_path *path = win->targets[i].path;
 
-        if (path != NULL)
+        if (path != NULL) {
             mci_list_remove(&path->kick_link);
+            mci_rma_errors_drop(path);
+        }
         if (path != NULL && path->region != NULL)
             mci_region_unmap(path->region, path->region_nbytes);
         mci_mem_free(path);
@@ -283,6 +285,7 @@ struct rma_path *mci_rma_path_get(struct mci_win *win, int target)
         t->path = mci_mem_zalloc(sizeof(*t->path));
         if (t->path != NULL) {
             mci_list_init(&t->path->ops);
+            mci_list_init(&t->path->untold);
             mci_list_init(&t->path->kick_link);
             t->path->peer = t->peer;
         }

@@ -56,6 +56,7 @@ MP_PROGS += %D%/rma_kill
 MP_CASES += %D%/rma_kill.mp
 MP_PROGS += %D%/rma_lock %D%/rma_epoch %D%/rma_signal %D%/rma_target %D%/rma_windows %D%/rma_threads
 %C%_rma_threads_LDADD = $(LDADD) -lpthread
+%C%_rma_target_LDADD = $(LDADD) -lpthread
 MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_lock_death3.mp %D%/rma_pscw_death.mp \
 	%D%/rma_lock_death4.mp %D%/rma_pscw.mp %D%/rma_signal.mp %D%/rma_signal_user.mp \
 	%D%/rma_signal_death2.mp %D%/rma_signal_death3.mp %D%/rma_signal_death4.mp \
@@ -64,7 +65,8 @@ MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_
 	%D%/rma_stopped.mp %D%/rma_stopped_user.mp %D%/rma_applied.mp %D%/rma_applied_user.mp \
 	%D%/rma_threads.mp %D%/rma_threads_user.mp %D%/rma_attach.mp %D%/rma_again.mp \
 	%D%/rma_again_user.mp %D%/rma_whole.mp %D%/rma_agreed.mp \
-	%D%/rma_signal_death_threads.mp %D%/rma_stopped_first.mp %D%/rma_edges.mp %D%/rma_edges_user.mp
+	%D%/rma_signal_death_threads.mp %D%/rma_stopped_first.mp %D%/rma_stopped_threads.mp \
+	%D%/rma_edges.mp %D%/rma_edges_user.mp
 %C%_rma_signal_LDADD = $(LDADD) -lpthread
 
 MP_PROGS += %D%/rma_huge

@@ -4,6 +4,8 @@
 #include "rma_window.h"
 
 #include <dirent.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -171,6 +173,60 @@ static void test_stopped(const char *kind)
     free(into);
 }
 
+/*
+ * A thread's get is given up by the flush of another one, and again looked for by that: its own
+ * flush does not say that the buffer is filled.
+ */
+static mcomm_win_t shared_win;
+static sem_t has_issued, has_timed_out;
+
+static void *getter(void *into)
+{
+    OK(mcomm_get(into, BLOCK, 1, 0, shared_win));
+    CHECK(sem_post(&has_issued) == 0);
+    CHECK(sem_wait(&has_timed_out) == 0);
+    EXPECT(MCOMM_ERR_TIMEOUT, mcomm_flush_local(1, shared_win));
+    CHECK_TEXT("target 1");
+    OK(mcomm_flush(1, shared_win)); /* told once */
+    return NULL;
+}
+
+static void test_stopped_threads(const char *kind)
+{
+    unsigned char *into = malloc(BLOCK);
+    int64_t pid = getpid();
+    pthread_t thread;
+
+    window_make(kind, BLOCK);
+    shared_win = win;
+    memset(into, 7, BLOCK);
+    OK(mcomm_bcast(&pid, 1, MCOMM_INT64, 1, MCOMM_COMM_WORLD));
+    OK(mcomm_win_fence(win));
+    if (mp_rank == 0) {
+        CHECK(sem_init(&has_issued, 0, 0) == 0 && sem_init(&has_timed_out, 0, 0) == 0);
+        OK(mcomm_get(into, 8, 1, 0, win)); /* how it is reached is known */
+        OK(mcomm_flush(1, win));
+        CHECK(kill((pid_t)pid, SIGSTOP) == 0);
+        while (!is_stopped((pid_t)pid))
+            ;
+        CHECK(pthread_create(&thread, NULL, getter, into) == 0);
+        CHECK(sem_wait(&has_issued) == 0);
+        OK(mcomm_comm_set_timeout(MCOMM_COMM_WORLD, 200));
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_flush_local(1, win));
+        OK(mcomm_flush_local(1, win)); /* takes nothing of the other thread's away */
+        OK(mcomm_comm_set_timeout(MCOMM_COMM_WORLD, MCOMM_FOREVER));
+        CHECK(kill((pid_t)pid, SIGCONT) == 0);
+        CHECK(sem_post(&has_timed_out) == 0);
+        CHECK(pthread_join(thread, NULL) == 0);
+        OK(mcomm_get(into, BLOCK, 1, 0, win));
+        OK(mcomm_flush(1, win));
+        CHECK_EQ(into[BLOCK - 1], 0);
+    }
+    OK(mcomm_win_fence(win));
+    window_free(kind);
+    free(into);
+}
+
 /* Its memory is not mapped yet: the first access ends by the caller's time limit, the next works.
  */
 static void test_stopped_first(const char *kind)
@@ -241,8 +297,11 @@ static void test_applied(const char *kind)
 int main(int argc, char **argv)
 {
     static const struct rma_test tests[] = {
-        {"passive", test_passive}, {"death", test_death},
-        {"stopped", test_stopped}, {"stopped_first", test_stopped_first},
+        {"passive", test_passive},
+        {"death", test_death},
+        {"stopped", test_stopped},
+        {"stopped_first", test_stopped_first},
+        {"stopped_threads", test_stopped_threads},
         {"applied", test_applied},
     };
 

@@ -166,6 +166,7 @@ static void flush_gives_up_what_was_issued_before_it(void **state)
     assert_int_equal(pthread_join(thread, &err), 0);
     assert_int_equal((mcomm_err_t)(uintptr_t)err, MCOMM_ERR_TIMEOUT);
     go_on();
+    assert_int_equal(mcomm_flush(0, win), MCOMM_ERR_TIMEOUT); /* of the put of this thread */
     OK(mcomm_flush(0, win));
     expect_bytes(1, 0x5a);
     OK(mcomm_win_detach(win, part));
