@@ -12,7 +12,9 @@
 
 #include <string.h>
 
-static struct mci_list frames; /* mci_tx, owned */
+static struct mci_list frames;   /* mci_tx; owned, or borrowed for want of memory */
+static struct mci_list arriving; /* those that the poll under way delivers */
+static struct mci_tx *delivered; /* the one whose handler runs */
 static struct mci_list outops;
 static struct mci_outop *copying; /* NULL again once it was closed, by the receiver's done say */
 
@@ -44,18 +46,21 @@ static bool outop_copy(struct mci_outop *out)
 /* Apart, so that a poll without work costs two comparisons. */
 __attribute__((noinline)) static int self_work(void)
 {
-    struct mci_list now, *node;
+    struct mci_list *node;
     int events = 0;
 
-    mci_list_init(&now);
     while ((node = mci_list_pop(&frames)) != NULL)
-        mci_list_push(&now, node);
-    while ((node = mci_list_pop(&now)) != NULL) {
+        mci_list_push(&arriving, node);
+    while ((node = mci_list_pop(&arriving)) != NULL) {
         struct mci_tx *tx = mci_container_of(node, struct mci_tx, link);
+        struct mci_frame frame = tx->frame;
         struct mci_sink sink = {0};
 
-        mci_rail_deliver(mci_peer_self(), &tx->frame, tx->iov->base, &sink);
-        mci_tx_finish(tx, MCOMM_SUCCESS);
+        delivered = tx;
+        mci_rail_deliver(mci_peer_self(), &frame, tx->iov->base, &sink);
+        if (delivered != NULL)
+            mci_tx_finish(tx, MCOMM_SUCCESS);
+        delivered = NULL;
         events++;
     }
     while ((node = mci_list_pop(&outops)) != NULL) {
@@ -81,6 +86,7 @@ static mcomm_err_t self_start(struct mci_card *card)
 {
     (void)card;
     mci_list_init(&frames);
+    mci_list_init(&arriving);
     mci_list_init(&outops);
     return mci_poll_add(self_poll, NULL, 1);
 }
@@ -121,10 +127,27 @@ static mcomm_err_t self_send(struct mci_peer *peer, struct mci_frame *frame, con
     return copy != NULL ? MCOMM_SUCCESS : MCI_PENDING;
 }
 
+static bool is_in(const struct mci_list *list, const struct mci_tx *tx)
+{
+    struct mci_list *node;
+
+    MCI_LIST_FOREACH (node, list)
+        if (node == &tx->link)
+            return true;
+    return false;
+}
+
 static bool self_unsend(struct mci_peer *peer, struct mci_tx *tx)
 {
     (void)peer;
-    (void)tx;
+    if (is_in(&frames, tx) || is_in(&arriving, tx)) {
+        mci_list_remove(&tx->link);
+        return true;
+    }
+    if (tx == delivered) { /* by its own handler */
+        delivered = NULL;
+        mci_tx_finish(tx, MCOMM_SUCCESS);
+    }
     return false;
 }
 

@@ -78,5 +78,6 @@ UNIT_TESTS += %D%/test_rma_bulk
 %C%_test_rma_bulk_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += %D%/test_rail_self
 %C%_test_rail_self_LDADD = $(UNIT_LDADD)
+%C%_test_rail_self_LDFLAGS = -Wl,--wrap=mci_mem_alloc
 UNIT_TESTS += %D%/test_coll_fold
 %C%_test_coll_fold_LDADD = $(UNIT_LDADD) -lm

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* The rail to oneself: a bulk operation arrives; one that its receiver closes is not called again.
+/*
+ * The rail to oneself: a bulk operation arrives; one that its receiver closes is not called again;
+ * a frame that is borrowed can be taken back.
  */
 #include "config.h"
 
@@ -88,11 +90,107 @@ static void operation_closed_by_its_receiver_is_not_called(void **state)
     transfer(true);
 }
 
+/* ---- frames that are borrowed: there is no memory for a copy ---- */
+void *__real_mci_mem_alloc(size_t nbytes);
+void *__wrap_mci_mem_alloc(size_t nbytes);
+
+static bool has_no_memory;
+
+void *__wrap_mci_mem_alloc(size_t nbytes)
+{
+    return has_no_memory ? NULL : __real_mci_mem_alloc(nbytes);
+}
+
+enum {
+    FRAMES = 4
+};
+
+static struct {
+    struct mci_tx tx[FRAMES];
+    bool is_done[FRAMES], has_come[FRAMES];
+    int taken_back; /* by the handler of the first one, -1: none */
+    bool is_taken_back;
+} borrowed;
+
+static void frame_done(struct mci_tx *tx, mcomm_err_t err)
+{
+    assert_int_equal(err, MCOMM_SUCCESS);
+    borrowed.is_done[tx - borrowed.tx] = true;
+}
+
+static void frame_came(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                       struct mci_sink *sink)
+{
+    (void)sink;
+    assert_int_equal(*(const uint64_t *)payload, frame->w0);
+    borrowed.has_come[frame->w0] = true;
+    if (frame->w0 == 0 && borrowed.taken_back >= 0)
+        borrowed.is_taken_back = mci_peer_unsend(peer, &borrowed.tx[borrowed.taken_back]);
+}
+
+/* lock: engine */
+static void frames_send(int taken_back)
+{
+    static const uint64_t payloads[FRAMES] = {0, 1, 2, 3};
+
+    memset(&borrowed, 0, sizeof(borrowed));
+    borrowed.taken_back = taken_back;
+    has_no_memory = true;
+    for (uint64_t i = 0; i < FRAMES; i++) {
+        struct mci_frame frame = {.am = MCI_AM_P2P_EAGER, .w0 = i};
+
+        borrowed.tx[i].done = frame_done;
+        assert_int_equal(mci_peer_send(mci_peer_self(), &frame, &payloads[i], sizeof(payloads[i]),
+                                       &borrowed.tx[i]),
+                         MCI_PENDING);
+    }
+    has_no_memory = false;
+}
+
+static void borrowed_frame_is_taken_back_before_it_arrives(void **state)
+{
+    (void)state;
+    mci_rail_set_am(MCI_AM_P2P_EAGER, frame_came);
+    rails_up("self");
+    mci_engine_lock();
+    frames_send(-1);
+    assert_true(mci_peer_unsend(mci_peer_self(), &borrowed.tx[1]));
+    assert_int_equal(mci_wait_flag(&borrowed.is_done[FRAMES - 1], 60000), MCOMM_SUCCESS);
+    for (int i = 0; i < FRAMES; i++) {
+        assert_int_equal(borrowed.has_come[i], i != 1);
+        assert_int_equal(borrowed.is_done[i], i != 1);
+    }
+    assert_false(mci_peer_unsend(mci_peer_self(), &borrowed.tx[0])); /* too late */
+    mci_engine_unlock();
+    rails_down();
+}
+
+static void borrowed_frame_is_taken_back_while_others_arrive(void **state)
+{
+    (void)state;
+    mci_rail_set_am(MCI_AM_P2P_EAGER, frame_came);
+    rails_up("self");
+    mci_engine_lock();
+    frames_send(2); /* due in the same poll */
+    assert_int_equal(mci_wait_flag(&borrowed.is_done[FRAMES - 1], 60000), MCOMM_SUCCESS);
+    assert_true(borrowed.is_taken_back);
+    assert_false(borrowed.has_come[2]);
+    assert_false(borrowed.is_done[2]);
+    frames_send(0); /* by its own handler: too late, but done */
+    assert_int_equal(mci_wait_flag(&borrowed.is_done[FRAMES - 1], 60000), MCOMM_SUCCESS);
+    assert_false(borrowed.is_taken_back);
+    assert_true(borrowed.is_done[0]);
+    mci_engine_unlock();
+    rails_down();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bulk_operation_to_oneself_arrives),
         cmocka_unit_test(operation_closed_by_its_receiver_is_not_called),
+        cmocka_unit_test(borrowed_frame_is_taken_back_before_it_arrives),
+        cmocka_unit_test(borrowed_frame_is_taken_back_while_others_arrive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
