@@ -96,8 +96,7 @@ mcomm_err_t mci_send_wait(struct mci_send *op, int timeout_ms);
 mcomm_err_t mci_recv_wait(struct mci_recv *op, const struct mci_comm *comm, int timeout_ms);
 /*
  * After these return nothing touches the buffers and done is not called. The other side of a
- * matched message gets MCOMM_ERR_CANCELLED. Legal if it is done. A send with MCI_SEND_BORROW may
- * wait until a frame that is half way has left.
+ * matched message gets MCOMM_ERR_CANCELLED. Legal if it is done.
  */
 void mci_send_withdraw(struct mci_send *op);
 void mci_recv_withdraw(struct mci_recv *op);

@@ -348,10 +348,6 @@ void mci_send_withdraw(struct mci_send *op)
     op->done = NULL;
     if (mci_send_cancel(op) || op->is_done)
         return;
-    if (op->state == SEND_TX) {
-        mci_wait_flag(&op->is_done, MCOMM_FOREVER); /* its last bytes are leaving */
-        return;
-    }
     frame.w0 = op->id;
     mci_send_finish(op, MCOMM_ERR_CANCELLED);
     if (!mci_peer_is_failed(pp->peer))
