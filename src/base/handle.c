@@ -3,7 +3,7 @@
 /*
  * Handle table. A handle is 64 bits: type (8) | generation (24) | index (32). The table grows by
  * chunks that never move or go away, so that a lookup needs no lock: it reads the entry and
- * compares. The generation changes whenever an entry is freed or renewed.
+ * compares. The generation changes whenever an entry is used anew.
  */
 #include "config.h"
 
@@ -153,18 +153,6 @@ void mci_handle_free(enum mci_handle_type type, void *handle)
         handle_free(MCI_HANDLE_REQUEST, handle);
     else
         handle_free(type, handle);
-}
-
-void *mci_handle_renew(enum mci_handle_type type, void *handle)
-{
-    uint32_t index = (uint32_t)(uintptr_t)handle;
-    struct mci_handle_entry *entry = entry_known(index);
-    uint64_t renewed;
-
-    entry->generation = (entry->generation + 1) & GENERATION_MASK;
-    renewed = handle_make(type, entry->generation, index);
-    atomic_store_explicit(&entry->handle, renewed, memory_order_release);
-    return (void *)(uintptr_t)renewed;
 }
 
 void *mci_handle_next(enum mci_handle_type type, uint32_t *cursor)

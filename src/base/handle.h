@@ -54,9 +54,6 @@ static inline void *mci_handle_get(enum mci_handle_type type, const void *handle
                : NULL;
 }
 void mci_handle_free(enum mci_handle_type type, void *handle);
-/* For objects in pools: the same table entry with a new generation, so that old copies are stale.
- */
-void *mci_handle_renew(enum mci_handle_type type, void *handle);
 /* Live handles of a type one by one; *cursor starts at 0. Handles may be freed meanwhile. NULL: no
  * more. */
 void *mci_handle_next(enum mci_handle_type type, uint32_t *cursor);

@@ -20,18 +20,19 @@ static void stale_and_foreign_handles_are_refused(void **state)
 {
     int object;
     void *handle = mci_handle_new(MCI_HANDLE_COMM, &object);
-    void *renewed;
+    void *next;
 
     (void)state;
     assert_non_null(handle);
     assert_ptr_equal(mci_handle_get(MCI_HANDLE_COMM, handle), &object);
     assert_null(mci_handle_get(MCI_HANDLE_WIN, handle));
-    renewed = mci_handle_renew(MCI_HANDLE_COMM, handle);
+    mci_handle_free(MCI_HANDLE_COMM, handle);
+    next = mci_handle_new(MCI_HANDLE_COMM, &object); /* the same entry of the table */
     assert_null(mci_handle_get(MCI_HANDLE_COMM, handle));
-    assert_ptr_equal(mci_handle_get(MCI_HANDLE_COMM, renewed), &object);
-    mci_handle_free(MCI_HANDLE_COMM, renewed);
-    assert_null(mci_handle_get(MCI_HANDLE_COMM, renewed));
-    mci_handle_free(MCI_HANDLE_COMM, renewed); /* twice is harmless */
+    assert_ptr_equal(mci_handle_get(MCI_HANDLE_COMM, next), &object);
+    mci_handle_free(MCI_HANDLE_COMM, next);
+    assert_null(mci_handle_get(MCI_HANDLE_COMM, next));
+    mci_handle_free(MCI_HANDLE_COMM, next); /* twice is harmless */
     assert_int_equal(mci_handle_count(MCI_HANDLE_COMM), 0);
 }
 
