@@ -17,17 +17,39 @@ static struct mci_list active; /* of struct coll_comm */
 static struct mci_loop_timer tick;
 static bool is_ticking;
 
+static size_t result_count(const struct coll_call *call)
+{
+    const struct coll_args *args = &call->args;
+
+    return args->kind == COLL_REDUCE_SCATTER ? args->recv_counts[call->comm->rank] : args->count;
+}
+
 /* The last step of an average that was summed by and by, where there is a result. */
 static void average(struct coll_call *call)
 {
     const struct coll_args *args = &call->args;
-    size_t count = args->count;
 
     if (args->kind == COLL_REDUCE && call->comm->rank != args->root)
         return;
-    if (args->kind == COLL_REDUCE_SCATTER)
-        count = args->recv_counts[call->comm->rank];
-    mci_fold_average(args->recvbuf, count, call->comm->size, args->dtype);
+    mci_fold_average(args->recvbuf, result_count(call), call->comm->size, args->dtype);
+}
+
+/* The result is one rank's operand: nothing was folded. */
+static bool is_of_one(const struct coll_call *call)
+{
+    switch (call->args.kind) {
+    case COLL_REDUCE:
+    case COLL_ALLREDUCE:
+    case COLL_REDUCE_SCATTER_BLOCK:
+    case COLL_REDUCE_SCATTER:
+        return call->comm->size == 1;
+    case COLL_SCAN:
+        return call->comm->rank == 0;
+    case COLL_EXSCAN:
+        return call->comm->rank == 1;
+    default:
+        return false;
+    }
 }
 
 static void call_over(struct coll_call *call)
@@ -42,6 +64,8 @@ static void call_over(struct coll_call *call)
         mci_coll_call_withdraw(call);
     if (call->err == MCOMM_SUCCESS && call->args.op == MCOMM_AVG && !mci_coll_folds_at_once(call))
         average(call);
+    if (call->err == MCOMM_SUCCESS && is_of_one(call))
+        mci_fold_truth(call->args.recvbuf, result_count(call), call->args.dtype, call->args.op);
     call->is_done = true;
     mci_wake_self();
     if (call->done == NULL)

@@ -137,3 +137,11 @@ void mci_fold_average(void *buf, size_t count, int ranks, mcomm_datatype_t dtype
 
     loop_of(dtype, MCOMM_AVG)(buf, srcs, 1, count * mci_dtype_nbytes(dtype), ranks);
 }
+
+void mci_fold_truth(void *buf, size_t count, mcomm_datatype_t dtype, mcomm_op_t op)
+{
+    bool is_logical = op == MCOMM_LAND || op == MCOMM_LOR || op == MCOMM_LXOR;
+
+    if (count > 0 && op < MCOMM_OP_USER && (dtype == MCOMM_BOOL || is_logical))
+        mci_fold_two(buf, buf, buf, count, dtype, MCOMM_LOR);
+}

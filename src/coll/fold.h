@@ -25,6 +25,9 @@ void mci_fold_many(void *dst, const void *const *srcs, int n, size_t count, mcom
 /* The last step of an AVG made by mci_fold_two(): divide by the number of ranks. */
 void mci_fold_average(void *buf, size_t count, int ranks, mcomm_datatype_t dtype);
 
+/* A result of one operand alone: truth values are 0 or 1 all the same. */
+void mci_fold_truth(void *buf, size_t count, mcomm_datatype_t dtype, mcomm_op_t op);
+
 /* Take the best loops for this processor, or those of a name: false if it cannot run them. */
 void mci_fold_start(void);
 bool mci_fold_use(const char *instructions);

@@ -211,9 +211,9 @@ void mci_coll_node_offered(struct coll_comm *cc, uint64_t region_id)
 {
     struct mci_peer *owner = mci_comm_peer(cc->comm, tiers_local(&cc->tiers, 0));
 
-    if (cc->is_plain || (cc->node != NULL && (cc->node->is_asking || cc->node->base != NULL)))
+    if (cc->node != NULL && (cc->node->is_asking || cc->node->base != NULL))
         return;
-    if (cc->node == NULL)
+    if (cc->node == NULL && !cc->is_plain)
         cc->node = node_new(cc);
     if (cc->node != NULL) {
         cc->node->ask.done = on_mapped;

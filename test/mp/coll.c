@@ -124,6 +124,8 @@ static void one_allreduce(int round, mcomm_comm_t comm, int rank, int size, size
     for (size_t i = 0; i < count; i += 1 + i / 1000) {
         long want = value(0, round, i);
 
+        if (op == MCOMM_LAND || op == MCOMM_LOR || op == MCOMM_LXOR)
+            want = want != 0; /* of one rank, too */
         for (int r = 1; r < size; r++)
             want = combine(want, value(r, round, i), op);
         expect_element(recv, i, dtype, want);
@@ -297,6 +299,88 @@ static void test_same_bits(void)
 }
 
 /* MCOMM_CHECK=1: every rank learns which two ranks differ, and goes on. */
+/* Truth values of results are 0 or 1, also where a result is of one rank's operand alone. */
+static void expect_truth(mcomm_datatype_t dtype, mcomm_op_t op, const void *got, long want)
+{
+    int32_t n = *(const unsigned char *)got;
+
+    if (dtype == MCOMM_INT32)
+        memcpy(&n, got, sizeof(n));
+    if (n != want)
+        MP_FAIL("dtype %d, op %d: %d, not %ld", (int)dtype, (int)op, (int)n, want);
+}
+
+static void truth(mcomm_datatype_t dtype, mcomm_op_t op, const void *in)
+{
+    int is_xor = op == MCOMM_LXOR || op == MCOMM_BXOR;
+    long all = is_xor ? mp_size % 2 : 1, before = is_xor ? mp_rank % 2 : 1;
+    size_t ones[64];
+    char in_all[64 * 4], out[4];
+
+    CHECK(mp_size <= 64);
+    for (int i = 0; i < mp_size; i++) {
+        ones[i] = 1;
+        memcpy(in_all + (size_t)i * mcomm_datatype_size(dtype), in, mcomm_datatype_size(dtype));
+    }
+    OK(mcomm_reduce(in, out, 1, dtype, op, 0, MCOMM_COMM_WORLD));
+    if (mp_rank == 0)
+        expect_truth(dtype, op, out, all);
+    OK(mcomm_allreduce(in, out, 1, dtype, op, MCOMM_COMM_WORLD));
+    expect_truth(dtype, op, out, all);
+    memcpy(out, in, mcomm_datatype_size(dtype));
+    OK(mcomm_allreduce(MCOMM_IN_PLACE, out, 1, dtype, op, MCOMM_COMM_WORLD));
+    expect_truth(dtype, op, out, all);
+    OK(mcomm_reduce_scatter_block(in_all, out, 1, dtype, op, MCOMM_COMM_WORLD));
+    expect_truth(dtype, op, out, all);
+    OK(mcomm_reduce_scatter(in_all, out, ones, dtype, op, MCOMM_COMM_WORLD));
+    expect_truth(dtype, op, out, all);
+    OK(mcomm_scan(in, out, 1, dtype, op, MCOMM_COMM_WORLD));
+    expect_truth(dtype, op, out, is_xor ? (mp_rank + 1) % 2 : 1);
+    OK(mcomm_exscan(in, out, 1, dtype, op, MCOMM_COMM_WORLD));
+    if (mp_rank > 0)
+        expect_truth(dtype, op, out, before);
+}
+
+static void test_truth(void)
+{
+    static const mcomm_op_t logical[] = {MCOMM_LAND, MCOMM_LOR, MCOMM_LXOR};
+    static const mcomm_op_t of_bool[] = {MCOMM_LAND, MCOMM_LOR, MCOMM_LXOR, MCOMM_SUM, MCOMM_PROD,
+                                         MCOMM_MIN,  MCOMM_MAX, MCOMM_BAND, MCOMM_BOR, MCOMM_BXOR};
+    const unsigned char yes = 7;
+    const int32_t five = 5;
+    int32_t out = 0;
+
+    for (size_t i = 0; i < sizeof(of_bool) / sizeof(of_bool[0]); i++)
+        truth(MCOMM_BOOL, of_bool[i], &yes);
+    for (size_t i = 0; i < sizeof(logical) / sizeof(logical[0]); i++)
+        truth(MCOMM_INT32, logical[i], &five);
+    OK(mcomm_allreduce(&five, &out, 1, MCOMM_INT32, MCOMM_MAX, MCOMM_COMM_WORLD));
+    CHECK_EQ(out, 5); /* a number is no truth value */
+}
+
+/* Members without shared memory, who know it before rank 0 offers a segment to them. */
+static void shm_forbid(void)
+{
+    const char *rank = getenv("MCOMM_RANK");
+
+    if (rank != NULL && strcmp(rank, "0") != 0)
+        CHECK(setenv("MCOMM_SHM", "0", 1) == 0);
+}
+
+static void test_no_shm(void)
+{
+    int32_t one = 1, sum = 0, token = 0;
+    mcomm_request_t req;
+
+    for (int i = 1; i < mp_size && mp_rank == 0; i++)
+        OK(mcomm_recv(&token, sizeof(token), i, 1, MCOMM_COMM_WORLD, MCOMM_STATUS_IGNORE));
+    OK(mcomm_iallreduce(&one, &sum, 1, MCOMM_INT32, MCOMM_SUM, MCOMM_COMM_WORLD, &req));
+    if (mp_rank != 0)
+        OK(mcomm_send(&token, sizeof(token), 0, 1, MCOMM_COMM_WORLD));
+    OK(mcomm_wait(&req, MCOMM_FOREVER, MCOMM_STATUS_IGNORE));
+    CHECK_EQ(sum, mp_size);
+}
+
 static void test_mismatch(void)
 {
     int x[4] = {0}, y[4], last = mp_size - 1, is_last = mp_rank == last;
@@ -489,6 +573,8 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "random";
 
+    if (strcmp(what, "no_shm") == 0)
+        shm_forbid();
     mp_init();
     if (strcmp(what, "random") == 0)
         test_random(argc > 2 ? argv[2] : "1");
@@ -498,6 +584,10 @@ int main(int argc, char **argv)
         test_huge();
     else if (strcmp(what, "bits") == 0)
         test_same_bits();
+    else if (strcmp(what, "no_shm") == 0)
+        test_no_shm();
+    else if (strcmp(what, "truth") == 0)
+        test_truth();
     else if (strcmp(what, "mismatch") == 0)
         test_mismatch(), test_mismatch_started();
     else if (strcmp(what, "deterministic") == 0)

@@ -29,7 +29,7 @@ MP_CASES += %D%/comm_death_fresh.mp %D%/comm_death_talked.mp %D%/comm_death_insi
 
 # coll
 MP_PROGS += %D%/coll %D%/coll_all
-MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bits.mp %D%/coll_huge.mp \
+MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bits.mp %D%/coll_truth.mp %D%/coll_no_shm.mp %D%/coll_huge.mp \
 	%D%/coll_mismatch.mp %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp \
 	%D%/coll_death7.mp %D%/coll_death_amid4.mp %D%/coll_death_amid7.mp \
 	%D%/coll_timeout.mp %D%/coll_deterministic.mp \
