@@ -952,7 +952,9 @@ typedef struct mcomm_kv_stats {
 } mcomm_kv_stats_t;
 
 /** Open a store over comm. Collective; attributes may differ between ranks; a bad one at one rank
- * is an error at all. @blocks yes */
+ * is an error at all. comm's time limit is not the store's: a call that needs another rank (one on
+ * another node, or at close any) waits until that answers or is declared dead, also while it is
+ * stopped, since a step that was given up half-way could leave the object locked. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr,
                                        mcomm_kv_t *kv_p);
 /** Close and free; views must be released before. Collective: waits for all members that live.
