@@ -8,9 +8,12 @@
  */
 #include "config.h"
 
+#include "base/mem.h"
 #include "kvobj/kv_far.h"
 
 #include <string.h>
+
+#define HEADERS_FEW 8u /* read at once without memory of their own */
 
 static void change_end(struct kv_change *c, mcomm_err_t err)
 {
@@ -180,36 +183,62 @@ static void old_read(struct mci_kv *kv, struct kv_change *c)
         change_end(c, err);
 }
 
-/* The headers of those that are far. What is none, or has extents, is looked at one-sided. */
-static void headers_read(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                         struct kv_late *late)
+static bool is_header_far(const struct kv_change *c)
 {
-    struct kv_fetch fetches[KV_FAR_GROUP];
-    struct kv_change *owners[KV_FAR_GROUP];
+    return c->step == KV_CHANGE_OLD && c->is_reading;
+}
+
+/* As headers_read(), with room for count fetches. */
+static void headers_fetch(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                          struct kv_fetch *fetches, struct kv_late *late)
+{
     size_t n = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        struct kv_change *c = &changes[i];
-
-        if (c->step != KV_CHANGE_OLD || !c->is_reading)
-            continue;
-        owners[n] = c;
-        fetches[n++] = (struct kv_fetch){
-            .key = c->key, .want = KV_WANT_REC, .is_placed = true, .spot = c->spot};
-    }
+    for (size_t i = 0; i < count; i++)
+        if (is_header_far(&changes[i]))
+            fetches[n++] = (struct kv_fetch){.key = changes[i].key,
+                                             .want = KV_WANT_REC,
+                                             .is_placed = true,
+                                             .spot = changes[i].spot};
     if (n > 0)
         mci_kv_far_fetch(kv, fetches, n, late);
-    for (size_t i = 0; i < n; i++) {
-        struct kv_change *c = owners[i];
-        mcomm_err_t err = fetches[i].err;
+    n = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct kv_change *c = &changes[i];
+        const struct kv_fetch *f = &fetches[n];
+        mcomm_err_t err;
 
-        c->old.rec = fetches[i].obj.rec;
+        if (!is_header_far(c))
+            continue;
+        n++;
+        err = f->err;
+        c->old.rec = f->obj.rec;
         c->old.slab = kv_slab_of(&kv->parts[c->old.rank], c->old.at);
         if (err == MCOMM_ERR_NOT_FOUND || (err == MCOMM_SUCCESS && c->old.rec.kind != KV_INLINE))
             err = mci_kv_object_at(kv, c->key.hash, &c->spot, &c->old, &c->is_lost);
         if (err != MCOMM_SUCCESS)
             change_end(c, err);
     }
+}
+
+/*
+ * The headers of those that are far, all at once if there is memory for it. What is none, or has
+ * extents, is looked at one-sided.
+ */
+static void headers_read(struct mci_kv *kv, struct kv_change *changes, size_t count,
+                         struct kv_late *late)
+{
+    struct kv_fetch few[HEADERS_FEW], *all = NULL;
+    size_t room = HEADERS_FEW;
+
+    if (count > HEADERS_FEW)
+        all = mci_mem_alloc(count * sizeof(*all));
+    if (all != NULL)
+        room = count;
+    for (size_t done = 0; done < count; done += room)
+        headers_fetch(kv, changes + done, count - done < room ? count - done : room,
+                      all != NULL ? all : few, late);
+    mci_mem_free(all);
 }
 
 /*

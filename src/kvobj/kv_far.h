@@ -13,6 +13,7 @@
 
 #define KV_CALL_MAX 65408u    /* bytes of the asks of a call */
 #define KV_CALLS 8u           /* of one asker in flight */
+#define KV_TALK_FEW 8192u     /* bytes of a call that needs no memory of its own: any one key */
 #define KV_REPLY_MAX 1048576u /* bytes of values that a call may bring back, or one value */
 #define KV_INLINE_MAX 262144u /* larger values do not come with an answer, but are read */
 #define KV_FAR_GROUP 128u     /* keys of a batch under way at once */
@@ -129,7 +130,9 @@ struct kv_talk {
     size_t nbytes, num_asks, reply_nbytes; /* of the call being filled */
     int rank;
     struct kv_call calls[KV_CALLS];
-    uint64_t bytes[KV_CALL_MAX / 8];
+    char *bytes; /* few, or from the heap once a call needs more */
+    size_t room;
+    uint64_t few[KV_TALK_FEW / 8];
 };
 void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op,
                        struct kv_late *late);

@@ -23,13 +23,12 @@ struct kv_rec mci_kv_rec_start(const struct kv_key *key, enum kv_kind kind, uint
     return rec;
 }
 
-/* Header and key, and of the value what a frame takes; the rest is left. */
+/* Header and key, and of the value what a frame takes; the rest is left. front: frame_max bytes */
 static mcomm_err_t front_send(struct mci_kv *kv, const struct kv_room *room,
                               const struct kv_rec *rec, const struct kv_key *key, const char *body,
-                              size_t nbytes, size_t frame_max, size_t *done_p)
+                              size_t nbytes, char *front, size_t frame_max, size_t *done_p)
 {
     uint64_t body_at = kv_body_at((enum kv_kind)rec->kind, rec->key_nbytes, rec->value_nbytes);
-    char front[KV_CALL_MAX];
 
     *done_p = nbytes < frame_max - body_at ? nbytes : frame_max - body_at;
     memcpy(front, rec, sizeof(*rec));
@@ -48,14 +47,17 @@ static mcomm_err_t body_send(struct mci_kv *kv, const struct kv_room *room,
     uint64_t at =
         room->at + kv_body_at((enum kv_kind)rec->kind, rec->key_nbytes, rec->value_nbytes);
     size_t frame_max = kv->remote->frame_max(kv, room->rank), done = 0, n;
-    bool has_frames = frame_max >= 2 * KV_KEY_MAX;
+    char *front = NULL;
     mcomm_err_t err;
 
     if (frame_max > KV_CALL_MAX)
         frame_max = KV_CALL_MAX;
-    *is_in_order_p = has_frames && nbytes <= KV_INLINE_MAX;
-    if (has_frames) {
-        err = front_send(kv, room, rec, key, body, nbytes, frame_max, &done);
+    if (frame_max >= 2 * KV_KEY_MAX)
+        front = mci_mem_alloc(frame_max);
+    *is_in_order_p = front != NULL && nbytes <= KV_INLINE_MAX;
+    if (front != NULL) {
+        err = front_send(kv, room, rec, key, body, nbytes, front, frame_max, &done);
+        mci_mem_free(front);
     } else { /* from where they lie until the flush */
         err = kv->remote->put(kv, room->rank, KV_DATA, room->at, rec, sizeof(*rec));
         if (err == MCOMM_SUCCESS && rec->key_nbytes > 0)

@@ -6,9 +6,18 @@
  */
 #include "config.h"
 
+#include "base/mem.h"
 #include "kvobj/kv_far.h"
 
 #include <string.h>
+
+_Static_assert(sizeof(struct kv_ask) + KV_KEY_MAX <= KV_TALK_FEW, "an ask without record fits");
+
+static void bytes_reset(struct kv_talk *talk)
+{
+    talk->bytes = (char *)talk->few;
+    talk->room = sizeof(talk->few);
+}
 
 void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op,
                        struct kv_late *late)
@@ -19,6 +28,7 @@ void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op 
     talk->first = talk->count = 0;
     talk->nbytes = talk->num_asks = talk->reply_nbytes = 0;
     talk->rank = -1;
+    bytes_reset(talk);
 }
 
 static void oldest_wait(struct kv_talk *talk)
@@ -57,6 +67,22 @@ static void call_send(struct kv_talk *talk)
     talk->nbytes = talk->num_asks = talk->reply_nbytes = 0;
 }
 
+/* The call being filled takes nbytes more, perhaps in memory of its own. */
+static bool bytes_fit(struct kv_talk *talk, size_t nbytes)
+{
+    char *bytes;
+
+    if (talk->nbytes + nbytes > talk->room && talk->room < KV_CALL_MAX) {
+        bytes = mci_mem_alloc(KV_CALL_MAX);
+        if (bytes != NULL) {
+            memcpy(bytes, talk->few, talk->nbytes);
+            talk->bytes = bytes;
+            talk->room = KV_CALL_MAX;
+        }
+    }
+    return talk->nbytes + nbytes <= talk->room;
+}
+
 void mci_kv_talk_ask(struct kv_talk *talk, int rank, const struct kv_ask *ask,
                      const struct kv_key *key, const struct kv_writing *record, size_t reply_nbytes)
 {
@@ -67,17 +93,25 @@ void mci_kv_talk_ask(struct kv_talk *talk, int rank, const struct kv_ask *ask,
         value_nbytes = record->obj.rec.value_nbytes;
         nbytes = sizeof(record->obj.rec) + ((value_nbytes + 7) & ~(size_t)7);
     }
-    if (rank != talk->rank || talk->nbytes + sizeof(*ask) + key_nbytes + nbytes > KV_CALL_MAX ||
-        talk->reply_nbytes + reply_nbytes > KV_REPLY_MAX)
+    if (rank != talk->rank || talk->reply_nbytes + reply_nbytes > KV_REPLY_MAX)
         call_send(talk);
+    if (!bytes_fit(talk, sizeof(*ask) + key_nbytes + nbytes))
+        call_send(talk);
+    if (!bytes_fit(talk, sizeof(*ask) + key_nbytes + nbytes)) {
+        mci_kv_talk_end(talk); /* so that lost means this one only */
+        talk->lost(
+            talk->arg, rank,
+            mci_err_set(MCOMM_ERR_NO_MEM, "no memory to send a record of %zu bytes", nbytes));
+        return;
+    }
     talk->rank = rank;
-    at = (char *)talk->bytes + talk->nbytes;
+    at = talk->bytes + talk->nbytes;
     memcpy(at, ask, sizeof(*ask));
     memset(at + sizeof(*ask) + key_nbytes - 8, 0, 8);
     memcpy(at + sizeof(*ask), key->ptr, key->nbytes);
     talk->nbytes += sizeof(*ask) + key_nbytes;
     if (record != NULL) {
-        at = (char *)talk->bytes + talk->nbytes;
+        at = talk->bytes + talk->nbytes;
         memset(at + nbytes - 8, 0, 8);
         memcpy(at, &record->obj.rec, sizeof(record->obj.rec));
         if (value_nbytes > 0)
@@ -93,4 +127,7 @@ void mci_kv_talk_end(struct kv_talk *talk)
     call_send(talk);
     while (talk->count > 0)
         oldest_wait(talk);
+    if (talk->bytes != (char *)talk->few)
+        mci_mem_free(talk->bytes);
+    bytes_reset(talk);
 }

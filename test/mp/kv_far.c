@@ -6,9 +6,11 @@
  *             values of 0 bytes to 40 MiB, on any rank; every rank computes what all must be
  *   hot       one rank replaces an object all the time; the others get and put it, and never lose
  *   death     the last rank dies while all are in batches: every entry has an end of its own
+ *   stack     a thread with a small stack puts and gets
  */
 #include "mp.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
@@ -366,6 +368,65 @@ static void mode_death(unsigned after_us)
     OK(mcomm_kv_close(&kv));
 }
 
+/* ---- a thread with a small stack ---- */
+#define STACK_NBYTES ((size_t)128 << 10) /* musl's default */
+#define STACK_BATCH 128u
+#define STACK_VALUE 60000u
+
+static void stack_batch(mcomm_kv_t kv, mcomm_kv_item_t *items, char (*keys)[32], char *value)
+{
+    for (unsigned i = 0; i < STACK_BATCH; i++) {
+        snprintf(keys[i], sizeof(keys[i]), "small/%d/%u", mp_rank, i);
+        items[i] = (mcomm_kv_item_t){
+            .key = keys[i], .key_nbytes = strlen(keys[i]), .buf = value, .nbytes = 1000};
+    }
+    OK(mcomm_kv_put_batch(kv, items, STACK_BATCH, NULL)); /* new */
+    OK(mcomm_kv_put_batch(kv, items, STACK_BATCH, NULL)); /* replaces: headers are read */
+    OK(mcomm_kv_get_batch(kv, items, STACK_BATCH));
+    OK(mcomm_kv_remove_batch(kv, items, STACK_BATCH));
+}
+
+static void *stack_thread(void *arg)
+{
+    mcomm_kv_t kv = *(mcomm_kv_t *)arg;
+    mcomm_kv_item_t *items = calloc(STACK_BATCH, sizeof(*items));
+    char(*keys)[32] = calloc(STACK_BATCH, sizeof(*keys)), *value = malloc(LARGE), key[32];
+    static const size_t sizes[] = {0, 100, 9000, STACK_VALUE, 100000, 300000};
+    size_t nbytes;
+
+    CHECK(items != NULL && keys != NULL && value != NULL);
+    for (unsigned i = 0; i < 20 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t n = sizes[i % (sizeof(sizes) / sizeof(sizes[0]))];
+
+        snprintf(key, sizeof(key), "one/%d/%u", mp_rank, i / 2);
+        fill(value, n, i);
+        OK(mcomm_kv_put(kv, key, strlen(key), value, n, NULL));
+        memset(value, 0, n);
+        OK(mcomm_kv_get_into(kv, key, strlen(key), value, LARGE, &nbytes));
+        CHECK_EQ(nbytes, n);
+        check(value, n, i);
+    }
+    stack_batch(kv, items, keys, value);
+    free(value);
+    free(keys);
+    free(items);
+    return NULL;
+}
+
+static void mode_stack(void)
+{
+    mcomm_kv_t kv = store_open((size_t)64 << 20);
+    pthread_attr_t attr;
+    pthread_t thread;
+
+    CHECK(pthread_attr_init(&attr) == 0);
+    CHECK(pthread_attr_setstacksize(&attr, STACK_NBYTES) == 0);
+    CHECK(pthread_create(&thread, &attr, stack_thread, &kv) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    pthread_attr_destroy(&attr);
+    OK(mcomm_kv_close(&kv));
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -375,6 +436,8 @@ int main(int argc, char **argv)
         mode_oracle();
     else if (strcmp(mode, "hot") == 0)
         mode_hot();
+    else if (strcmp(mode, "stack") == 0)
+        mode_stack();
     else if (strcmp(mode, "death") == 0)
         mode_death(argc > 2 ? (unsigned)atoi(argv[2]) : 10000);
     else

@@ -93,9 +93,10 @@ MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
 MP_PROGS += %D%/kv %D%/kv_calls %D%/kv_death %D%/kv_far
 EXTRA_DIST += %D%/kv_check.h
 %C%_kv_death_LDADD = $(LDADD) -lrt
+%C%_kv_far_LDADD = $(LDADD) -lpthread
 MP_CASES += %D%/kv_random.mp %D%/kv_pressure.mp %D%/kv_race.mp %D%/kv_modes.mp %D%/kv_args.mp \
 	%D%/kv_large.mp %D%/kv_kill_all.mp \
-	%D%/kv_far_oracle.mp %D%/kv_far_hot.mp %D%/kv_far_death.mp \
+	%D%/kv_far_oracle.mp %D%/kv_far_stack.mp %D%/kv_far_hot.mp %D%/kv_far_death.mp \
 	%D%/kv_subset.mp %D%/kv_storm.mp %D%/kv_slow.mp %D%/kv_slow_far.mp \
 	%D%/kv_views.mp %D%/kv_many.mp %D%/kv_death2.mp %D%/kv_death4.mp %D%/kv_threads.mp %D%/kv_far_calls.mp
 
