@@ -4,7 +4,7 @@
  * Waiting. Rounds of polling, in three stages: pauses, yields, sleep on the doorbell. A yield that
  * lasts over a millisecond shows a foreign process on the core: then sleeping at once is better
  * (a wake-up preempts, a yield waits for a time slice), for this wait and the next STICKY_FIRST;
- * each time that it is still there, for twice as many as before.
+ * where it is still there afterwards, for twice as many as before.
  *
  * No wake-up is lost: a sleeper announces itself, makes a fence for itself and (membarrier) for
  * all processes that might store, and polls once more. Without membarrier the sleep is short.
@@ -36,7 +36,7 @@
 #define YIELD_FOREIGN_NS 1000000.0
 #define STICKY_FIRST 32
 #define STICKY_MAX 2000
-#define GOOD_YIELDS 1000          /* without a foreign process: it has gone */
+#define GOOD_WAITS 64             /* since the last sleep at once: the foreign process had gone */
 #define SLEEP_MAX_NS 100000000    /* with membarrier: a bound that should never matter */
 #define SLEEP_NO_FENCE_NS 1000000 /* without: how late a wake-up may be */
 #define DOORBELL_BYTES 4096
@@ -46,7 +46,7 @@ static int doorbell_fd = -1;
 static bool is_shared; /* other processes may ring. lock: engine */
 static bool has_membarrier;
 static uint32_t spin_rounds;
-static uint32_t sticky_waits, sticky_next = STICKY_FIRST, good_yields; /* lock: engine */
+static uint32_t sticky_waits, sticky_next = STICKY_FIRST, good_waits; /* lock: engine */
 
 static struct poller {
     mci_poll_fn_t fn;
@@ -221,11 +221,11 @@ static void wait_yield(void)
     sched_yield();
     mci_engine_lock();
     if ((double)(mci_clock_ticks() - begin) * mci_clock_ns_per_tick > YIELD_FOREIGN_NS) {
+        if (good_waits > GOOD_WAITS)
+            sticky_next = STICKY_FIRST;
         sticky_waits = sticky_next;
         sticky_next = sticky_next * 2 < STICKY_MAX ? sticky_next * 2 : STICKY_MAX;
-        good_yields = 0;
-    } else if (++good_yields == GOOD_YIELDS) {
-        sticky_next = STICKY_FIRST;
+        good_waits = 0;
     }
 }
 
@@ -278,8 +278,12 @@ static inline mcomm_err_t wait_step(struct mci_waiter *w)
             return MCOMM_SUCCESS;
         return timed_out(w);
     }
-    if (idle == 2 && sticky_waits > 0)
-        sticky_waits--;
+    if (idle == 2) {
+        if (sticky_waits > 0)
+            sticky_waits--;
+        else
+            good_waits++;
+    }
     if (sticky_waits > 0 || idle > spin_rounds + YIELD_ROUNDS) {
         if (wait_sleep(w) > 0)
             w->idle_rounds = 1;
