@@ -369,7 +369,7 @@ static void mode_death(unsigned after_us)
 }
 
 /* ---- a thread with a small stack ---- */
-#define STACK_NBYTES ((size_t)128 << 10) /* musl's default */
+#define STACK_NBYTES ((size_t)64 << 10) /* half of what musl gives */
 #define STACK_BATCH 128u
 #define STACK_VALUE 60000u
 
