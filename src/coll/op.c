@@ -6,6 +6,7 @@
  */
 #include "coll/coll_priv.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define OP_MAX 4096
@@ -51,6 +52,7 @@ static void forget_if_unused(mcomm_op_t handle)
 {
     struct mci_user_op *op = op_of(handle);
 
+    assert(op != NULL);
     if (!op->is_freed || op->users > 0)
         return;
     ops[index_of(handle)] = NULL;
