@@ -7,23 +7,16 @@
  */
 #include "config.h"
 
-#include "base/clock.h"
 #include "base/hash.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "base/settings.h"
 #include "base/wait.h"
 #include "rail/rail_priv.h"
 
-#include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define HOOK_MAX 8
 #define BIT(n) (1u << (n))
@@ -49,18 +42,10 @@ struct peer_full { /* about 900 bytes a known process */
 static struct {
     struct mci_map peers; /* by proc_id */
     struct mci_peer *self;
-    struct mci_card card;
-    bool is_started;
-    bool is_keeping;   /* peers without a reference */
-    int started_count; /* rails that are up */
-    mci_am_fn_t am[MCI_AM_MAX];
+    bool is_keeping; /* peers without a reference */
     mci_peer_failed_fn_t failed[HOOK_MAX];
     mci_peer_gone_fn_t gone[HOOK_MAX];
-} rails;
-
-static const struct mci_rail_ops *const rail_table[] = {&mci_rail_self_ops, &mci_rail_shm_ops,
-                                                        &mci_rail_tcp_ops};
-#define RAIL_NUM (sizeof(rail_table) / sizeof(rail_table[0]))
+} table;
 
 static struct peer_full *full(const struct mci_peer *peer)
 {
@@ -77,104 +62,6 @@ static void peer_move(struct mci_peer *peer, enum mci_peer_state to)
     mci_log_trace("peer %d: %s -> %s", peer->world_rank, peer_states[peer->state].name,
                   peer_states[to].name);
     peer->state = to;
-}
-
-/* ---- this process's card ---- */
-static void read_text(const char *path, char *buf, size_t nbytes)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, buf, nbytes - 1) : -1;
-
-    buf[n > 0 ? n : 0] = '\0';
-    if (fd >= 0)
-        close(fd);
-}
-
-/* Processes with equal keys see the same abstract sockets and may pass each other memory. */
-static uint64_t own_node_key(void)
-{
-    char boot[64];
-    struct stat net = {0};
-    uint64_t key;
-
-    read_text("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
-    stat("/proc/self/ns/net", &net);
-    key = mci_hash64(boot, strlen(boot), (uint64_t)net.st_ino);
-    return mci_hash64(mci_settings.node, strlen(mci_settings.node), key);
-}
-
-static void own_cpus(uint8_t cpus[MCI_CARD_CPU_BYTES])
-{
-    cpu_set_t set;
-
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) != 0)
-        return;
-    for (size_t cpu = 0; cpu < MCI_CARD_CPU_BYTES * 8 && cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &set))
-            cpus[cpu / 8] |= (uint8_t)(1u << cpu % 8);
-}
-
-/* Launchers bind each rank to a core of its own: only all masks together tell how many there are.
- */
-int mci_peer_cpu_count(struct mci_peer *const *peers, int count)
-{
-    uint8_t all[MCI_CARD_CPU_BYTES] = {0};
-    int cpus = 0;
-
-    for (int i = 0; i < count; i++) {
-        bool is_known = false;
-
-        if (peers[i]->node_key != rails.card.node_key)
-            continue;
-        for (size_t b = 0; b < sizeof(all); b++) {
-            all[b] |= peers[i]->card->cpus[b];
-            is_known |= peers[i]->card->cpus[b] != 0;
-        }
-        if (!is_known)
-            return 0;
-    }
-    for (size_t b = 0; b < sizeof(all); b++)
-        cpus += __builtin_popcount(all[b]);
-    return cpus;
-}
-
-static mcomm_err_t card_make(struct mci_card *card)
-{
-    int rank = (int)card->world_rank;
-    mcomm_err_t err;
-
-    memset(card, 0, sizeof(*card));
-    card->magic = MCI_CARD_MAGIC;
-    card->version = MCI_WIRE_VERSION;
-    card->world_rank = (uint32_t)rank;
-    err = mci_random(&card->proc_id, sizeof(card->proc_id));
-    if (err == MCOMM_SUCCESS)
-        err = mci_random(card->key, sizeof(card->key));
-    card->node_key = own_node_key();
-    card->pid = getpid();
-    card->start_time = mci_proc_start_time(0);
-    own_cpus(card->cpus);
-    gethostname(card->host, sizeof(card->host) - 1);
-    return err;
-}
-
-const void *mci_rail_card(size_t *nbytes_p)
-{
-    *nbytes_p = sizeof(rails.card);
-    return &rails.card;
-}
-
-const struct mci_card *mci_rail_own_card(void)
-{
-    return &rails.card;
-}
-
-void mci_rail_set_world_rank(int rank)
-{
-    rails.card.world_rank = (uint32_t)rank;
-    if (rails.self != NULL)
-        rails.self->world_rank = rank;
 }
 
 /* ---- the table of peers ---- */
@@ -201,7 +88,7 @@ mcomm_err_t mci_peer_intern(const void *card, size_t nbytes, struct mci_peer **p
         copy.addr_count > MCI_CARD_ADDR_MAX)
         return mci_err_set(MCOMM_ERR_ARG, "address card: magic %#x version %u addresses %u",
                            copy.magic, copy.version, copy.addr_count);
-    peer = mci_map_get(&rails.peers, copy.proc_id);
+    peer = mci_map_get(&table.peers, copy.proc_id);
     if (peer != NULL) {
         card_complete(peer->card, &copy);
         peer->refs++;
@@ -209,7 +96,7 @@ mcomm_err_t mci_peer_intern(const void *card, size_t nbytes, struct mci_peer **p
         return MCOMM_SUCCESS;
     }
     made = mci_mem_zalloc(sizeof(*made));
-    if (made == NULL || mci_map_put(&rails.peers, copy.proc_id, &made->pub) != MCOMM_SUCCESS) {
+    if (made == NULL || mci_map_put(&table.peers, copy.proc_id, &made->pub) != MCOMM_SUCCESS) {
         mci_mem_free(made);
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for one more peer");
     }
@@ -222,7 +109,7 @@ mcomm_err_t mci_peer_intern(const void *card, size_t nbytes, struct mci_peer **p
     peer->node_key = copy.node_key;
     peer->pid = copy.pid;
     peer->world_rank = (int)copy.world_rank;
-    peer->is_local = copy.node_key == rails.card.node_key;
+    peer->is_local = copy.node_key == mci_rail_own_card()->node_key;
     peer->eager_max =
         mci_settings.tcp_eager < MCI_FRAME_MAX ? mci_settings.tcp_eager : MCI_FRAME_MAX;
     mci_list_init(&peer->waiting);
@@ -234,21 +121,21 @@ mcomm_err_t mci_peer_intern(const void *card, size_t nbytes, struct mci_peer **p
 
 struct mci_peer *mci_peer_self(void)
 {
-    return rails.self;
+    return table.self;
 }
 
 struct mci_peer *mci_peer_find(uint64_t proc_id)
 {
-    return mci_map_get(&rails.peers, proc_id);
+    return mci_map_get(&table.peers, proc_id);
 }
 
 static void peer_free(struct mci_peer *peer)
 {
-    mci_map_remove(&rails.peers, peer->proc_id);
+    mci_map_remove(&table.peers, peer->proc_id);
     mci_loop_timer_cancel(&full(peer)->connect_timer);
     mci_list_remove(&peer->doomed_link);
-    for (int i = 0; i < HOOK_MAX && rails.gone[i] != NULL; i++)
-        rails.gone[i](peer);
+    for (int i = 0; i < HOOK_MAX && table.gone[i] != NULL; i++)
+        table.gone[i](peer);
     mci_mem_free(full(peer));
 }
 
@@ -261,7 +148,7 @@ static bool is_forgettable(const struct mci_peer *peer)
  */
 void mci_peer_release(struct mci_peer *peer)
 {
-    if (--peer->refs > 0 || peer == rails.self || rails.is_keeping)
+    if (--peer->refs > 0 || peer == table.self || table.is_keeping)
         return;
     if (is_forgettable(peer))
         peer_free(peer);
@@ -271,9 +158,9 @@ void mci_rail_keep_peers(bool is_on)
 {
     struct mci_peer *peer;
 
-    rails.is_keeping = is_on;
-    for (size_t cursor = 0; !is_on && (peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL;) {
-        if (peer->refs > 0 || peer == rails.self || !is_forgettable(peer))
+    table.is_keeping = is_on;
+    for (size_t cursor = 0; !is_on && (peer = mci_map_next(&table.peers, &cursor, NULL)) != NULL;) {
+        if (peer->refs > 0 || peer == table.self || !is_forgettable(peer))
             continue;
         peer_free(peer);
         cursor = 0; /* the table has changed */
@@ -342,7 +229,7 @@ static void peer_connect(struct mci_peer *peer)
 {
     peer_move(peer, MCI_PEER_CONNECTING);
     connect_timer_start(peer);
-    if (peer->is_local && rails.card.has_shm && peer->card->has_shm)
+    if (peer->is_local && mci_rail_own_card()->has_shm && peer->card->has_shm)
         connect_over(peer, &mci_rail_shm_ops);
     else
         connect_over(peer, &mci_rail_tcp_ops);
@@ -373,7 +260,7 @@ bool mci_peer_accepts(struct mci_peer *peer, const struct mci_rail_ops *ops)
         peer->ops = ops;
         return true;
     }
-    return peer->state == MCI_PEER_CONNECTING && peer->proc_id < rails.card.proc_id;
+    return peer->state == MCI_PEER_CONNECTING && peer->proc_id < mci_rail_own_card()->proc_id;
 }
 
 void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void *conn,
@@ -415,7 +302,7 @@ void mci_peer_fail(struct mci_peer *peer, const char *reason)
 {
     struct mci_list *node;
 
-    if (peer->state == MCI_PEER_FAILED || peer == rails.self)
+    if (peer->state == MCI_PEER_FAILED || peer == table.self)
         return;
     snprintf(full(peer)->reason, sizeof(full(peer)->reason), "%s", reason);
     mci_log_info("peer %d (%s pid %lld): %s", peer->world_rank, mci_peer_host(peer),
@@ -428,8 +315,8 @@ void mci_peer_fail(struct mci_peer *peer, const char *reason)
     while ((node = mci_list_pop(&peer->waiting)) != NULL)
         mci_tx_finish(mci_container_of(node, struct mci_tx, link), MCOMM_ERR_PROC_FAILED);
     mci_inop_fail_all(peer, MCOMM_ERR_PROC_FAILED);
-    for (int i = 0; i < HOOK_MAX && rails.failed[i] != NULL; i++)
-        rails.failed[i](peer);
+    for (int i = 0; i < HOOK_MAX && table.failed[i] != NULL; i++)
+        table.failed[i](peer);
     mci_wake_self();
     mci_peer_release(peer);
 }
@@ -443,10 +330,10 @@ void mci_peer_leave(struct mci_peer *peer)
 void mci_rail_on_failed(mci_peer_failed_fn_t fn)
 {
     for (int i = 0; i < HOOK_MAX; i++) {
-        if (rails.failed[i] == fn)
+        if (table.failed[i] == fn)
             return;
-        if (rails.failed[i] == NULL) {
-            rails.failed[i] = fn;
+        if (table.failed[i] == NULL) {
+            table.failed[i] = fn;
             return;
         }
     }
@@ -455,30 +342,16 @@ void mci_rail_on_failed(mci_peer_failed_fn_t fn)
 void mci_rail_on_gone(mci_peer_gone_fn_t fn)
 {
     for (int i = 0; i < HOOK_MAX; i++) {
-        if (rails.gone[i] == fn)
+        if (table.gone[i] == fn)
             return;
-        if (rails.gone[i] == NULL) {
-            rails.gone[i] = fn;
+        if (table.gone[i] == NULL) {
+            table.gone[i] = fn;
             return;
         }
     }
 }
 
 /* ---- frames ---- */
-void mci_rail_set_am(enum mci_am am, mci_am_fn_t fn)
-{
-    rails.am[am] = fn;
-}
-
-void mci_rail_deliver(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
-                      struct mci_sink *sink)
-{
-    if (frame->am < MCI_AM_MAX && rails.am[frame->am] != NULL)
-        rails.am[frame->am](peer, frame, payload, sink);
-    else
-        mci_log_warn("peer %d: frame of unknown kind %u dropped", peer->world_rank, frame->am);
-}
-
 mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                            size_t iov_count, size_t nbytes, struct mci_tx *tx)
 {
@@ -542,50 +415,29 @@ bool mci_peer_unsend(struct mci_peer *peer, struct mci_tx *tx)
     return peer->state == MCI_PEER_READY && peer->ops->unsend(peer, tx);
 }
 
-/* ---- start and stop ---- */
-static void rails_stop_started(void)
+/* ---- all of them ---- */
+void mci_peers_init(void)
 {
-    while (rails.started_count > 0)
-        rail_table[--rails.started_count]->stop();
+    mci_map_init(&table.peers);
 }
 
-mcomm_err_t mci_rail_start(void)
+mcomm_err_t mci_peers_add_self(void)
 {
-    size_t card_nbytes;
-    mcomm_err_t err;
+    size_t nbytes;
+    const void *card = mci_rail_card(&nbytes);
+    mcomm_err_t err = mci_peer_intern(card, nbytes, &table.self);
 
-    mci_engine_lock();
-    mci_map_init(&rails.peers);
-    mci_tell_start();
-    err = mci_op_start();
     if (err == MCOMM_SUCCESS)
-        err = card_make(&rails.card);
-    for (size_t i = 0; i < RAIL_NUM && err == MCOMM_SUCCESS; i++) {
-        err = rail_table[i]->start(&rails.card);
-        if (err == MCOMM_SUCCESS)
-            rails.started_count++;
-    }
-    if (err == MCOMM_SUCCESS)
-        err = mci_peer_intern(mci_rail_card(&card_nbytes), sizeof(rails.card), &rails.self);
-    if (err == MCOMM_SUCCESS) {
-        mci_peer_ready(rails.self, &mci_rail_self_ops, NULL, MCI_FRAME_MAX);
-        rails.is_started = true;
-    } else {
-        rails_stop_started();
-        mci_op_stop();
-        mci_tell_stop();
-        mci_map_fini(&rails.peers);
-    }
-    mci_engine_unlock();
+        mci_peer_ready(table.self, &mci_rail_self_ops, NULL, MCI_FRAME_MAX);
     return err;
 }
 
-static bool all_idle(void)
+bool mci_peers_are_idle(void)
 {
     size_t cursor = 0;
     struct mci_peer *peer;
 
-    while ((peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL) {
+    while ((peer = mci_map_next(&table.peers, &cursor, NULL)) != NULL) {
         if (peer->state == MCI_PEER_READY && !peer->ops->is_idle(peer))
             return false;
         if (peer->state == MCI_PEER_CONNECTING && !mci_list_is_empty(&peer->waiting))
@@ -594,19 +446,12 @@ static bool all_idle(void)
     return true;
 }
 
-void mci_rail_stop(int timeout_ms)
+void mci_peers_close(void)
 {
-    struct mci_waiter w;
     struct mci_list *node;
     struct mci_peer *peer;
 
-    if (!rails.is_started)
-        return;
-    mci_engine_lock();
-    mci_wait_begin(&w, timeout_ms);
-    while (!all_idle() && mci_wait_step(&w) == MCOMM_SUCCESS)
-        ;
-    for (size_t cursor = 0; (peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL;) {
+    for (size_t cursor = 0; (peer = mci_map_next(&table.peers, &cursor, NULL)) != NULL;) {
         if (peer->state != MCI_PEER_FAILED) {
             peer_move(peer, MCI_PEER_FAILED); /* what callbacks send finds no closed connection */
             if (peer->ops != NULL)
@@ -615,26 +460,15 @@ void mci_rail_stop(int timeout_ms)
         while ((node = mci_list_pop(&peer->waiting)) != NULL)
             mci_tx_finish(mci_container_of(node, struct mci_tx, link), MCOMM_ERR_NOT_INIT);
     }
-    rails_stop_started();
-    for (size_t cursor = 0; (peer = mci_map_next(&rails.peers, &cursor, NULL)) != NULL;)
+}
+
+void mci_peers_fini(void)
+{
+    struct mci_peer *peer;
+
+    for (size_t cursor = 0; (peer = mci_map_next(&table.peers, &cursor, NULL)) != NULL;)
         peer_free(peer);
-    mci_op_stop();
-    mci_tell_stop();
-    mci_map_fini(&rails.peers);
-    rails.self = NULL;
-    rails.is_started = rails.is_keeping = false;
-    mci_engine_unlock();
-}
-
-size_t mci_rail_count(void)
-{
-    return RAIL_NUM;
-}
-
-mcomm_err_t mci_rail_describe(size_t index, mcomm_rail_desc_t *desc_p)
-{
-    if (index >= RAIL_NUM)
-        return mci_err_set(MCOMM_ERR_ARG, "index is %zu, there are %zu rails", index, RAIL_NUM);
-    rail_table[index]->describe(desc_p);
-    return MCOMM_SUCCESS;
+    mci_map_fini(&table.peers);
+    table.self = NULL;
+    table.is_keeping = false;
 }

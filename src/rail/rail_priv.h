@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Between the rails and their common part. A rail is a folder that fills one struct mci_rail_ops:
- * self.c, shm/, tcp/. The common part (peer.c, op.c) owns peers, their states, and the table of
- * inbound operations.
+ * self.c, shm/, tcp/. The common part is rail.c (start and stop), card.c (who this process is),
+ * peer.c (peers and their states) and op.c (the table of inbound operations).
  */
 #ifndef MCI_RAIL_RAIL_PRIV_H
 #define MCI_RAIL_RAIL_PRIV_H
@@ -89,12 +89,23 @@ void mci_peer_unreachable(struct mci_peer *peer, const struct mci_rail_ops *ops,
  * connector then waits for the other's connection and reports nothing (peer.c has a deadline).
  */
 bool mci_peer_accepts(struct mci_peer *peer, const struct mci_rail_ops *ops);
-/* The handshake's payload carries the connector's card, so a process never seen before may connect.
- */
-const struct mci_card *mci_rail_own_card(void);
 /* A frame has come (header and, if it is all there, the payload). */
 void mci_rail_deliver(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
                       struct mci_sink *sink);
+
+/* ---- card.c ---------------------------------------------------------------------------------- */
+/* The card of this process, new, for the rails to fill in their parts. */
+mcomm_err_t mci_card_make(struct mci_card **card_p);
+/* The handshake's payload carries the connector's card, so a process never seen before may connect.
+ */
+const struct mci_card *mci_rail_own_card(void);
+
+/* ---- all peers, at start and stop (peer.c) -------------------------------------------------- */
+void mci_peers_init(void);
+mcomm_err_t mci_peers_add_self(void); /* the rail to oneself is up, the card made */
+bool mci_peers_are_idle(void);        /* nothing is queued for anybody */
+void mci_peers_close(void);           /* what is queued or under way ends with NOT_INIT */
+void mci_peers_fini(void);
 
 /* An op's peer failed, or everything stops: complete all its inbound operations with err. */
 void mci_inop_fail_all(struct mci_peer *peer, mcomm_err_t err);
