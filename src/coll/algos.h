@@ -31,13 +31,15 @@ mcomm_err_t mci_coll_alltoall_pairwise(struct coll_call *call); /* alltoallv, to
 mcomm_err_t mci_coll_scan_doubling(struct coll_call *call);     /* exscan, too */
 mcomm_err_t mci_coll_scan_chain(struct coll_call *call);        /* exscan, too */
 
-/* ---- leaders.c: stages, for several nodes with several members ---- */
+/* ---- stages, for several nodes with several members (teams.c) ---- */
 mcomm_err_t mci_coll_barrier_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_bcast_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_reduce_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_slices(struct coll_call *call);
 mcomm_err_t mci_coll_allgather_leaders(struct coll_call *call);
+/* Stages for a part of the vectors; the call has stages. */
+void mci_coll_allreduce_by_leaders(struct coll_call *call, size_t first, size_t count);
 
 /* ---- pieces that several share (ring.c) ---- */
 struct coll_ring_blocks { /* n blocks of a vector: elements [begin[i], begin[i + 1]) */

@@ -78,6 +78,8 @@ struct coll_tiers {
     int *local;                 /* ranks of its members, rising; NULL: place = rank */
     int *leaders;               /* of each node the lowest rank */
     int *sizes;                 /* of the nodes */
+    int *order;                 /* all ranks, those of a node together, rising */
+    int *begin;                 /* of each node, there */
     int *cross;                 /* of each node the member with my place; only if is_even */
     bool has_tiers;             /* the lists are there */
     bool is_even;               /* all nodes have as many members */
@@ -173,13 +175,7 @@ const struct coll_algo *mci_coll_select(struct coll_call *call);
 /* Its algorithm folds all members' elements at once, which makes an average too. */
 bool mci_coll_folds_at_once(const struct coll_call *call);
 
-/* ---- stages.c: a call as a list of calls of smaller teams, one after the other. As with plans,
- * errors while building stick. ----------------------------------------------------------------- */
-mcomm_err_t mci_coll_stages_new(struct coll_call *call);
-/* Made in this order by all members of team; args is the caller's, root a place in team. */
-void mci_coll_stages_add(struct coll_stages *stages, struct coll_team team, struct coll_args args);
-void *mci_coll_stages_scratch(struct coll_stages *stages, size_t nbytes); /* freed with them */
-mcomm_err_t mci_coll_stages_end(struct coll_stages *stages);
+/* ---- stages.c: a call as a list of calls of smaller teams; see stages.h ---- */
 void mci_coll_stages_free(struct coll_stages *stages);
 void mci_coll_stages_rewind(struct coll_stages *stages);
 void mci_coll_stages_withdraw(struct coll_stages *stages);

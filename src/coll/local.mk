@@ -10,7 +10,9 @@ libmcomm_all_la_SOURCES += %D%/barrier_dissemination.c %D%/bcast_binomial.c %D%/
 libmcomm_all_la_SOURCES += %D%/gather_binomial.c %D%/gather_linear.c %D%/reduce_binomial.c
 libmcomm_all_la_SOURCES += %D%/reduce_ring.c %D%/reduce_scatter_pairwise.c %D%/reduce_scatter_ring.c
 libmcomm_all_la_SOURCES += %D%/scan_doubling.c %D%/scatter_binomial.c %D%/scatter_linear.c
-libmcomm_all_la_SOURCES += %D%/tiers.c %D%/stages.c %D%/leaders.c
+libmcomm_all_la_SOURCES += %D%/tiers.c %D%/stages.c %D%/stages.h %D%/teams.c
+libmcomm_all_la_SOURCES += %D%/barrier_leaders.c %D%/bcast_leaders.c %D%/reduce_leaders.c
+libmcomm_all_la_SOURCES += %D%/allreduce_leaders.c %D%/allreduce_slices.c %D%/allgather_leaders.c
 libmcomm_all_la_SOURCES += %D%/table.h %D%/table.c %D%/rules.c %D%/scan_chain.c
 libmcomm_all_la_SOURCES += %D%/compare.c
 

@@ -12,34 +12,39 @@ mcomm_err_t mci_coll_tiers_make(struct coll_tiers *tiers, const struct mci_comm 
     *tiers = (struct coll_tiers){.local_rank = comm->node_rank, .local_size = comm->node_size};
     if (nodes == 1 || nodes == comm->size)
         return MCOMM_SUCCESS;
-    lists = mci_mem_zalloc((size_t)(comm->node_size + 3 * nodes) * sizeof(int));
+    lists = mci_mem_zalloc((size_t)(comm->size + 4 * nodes) * sizeof(int));
     if (lists == NULL)
         return MCOMM_ERR_NO_MEM;
     tiers->has_tiers = tiers->is_even = tiers->is_blocked = true;
-    tiers->local = lists;
-    tiers->leaders = lists + comm->node_size;
-    tiers->sizes = tiers->leaders + nodes;
-    tiers->cross = tiers->sizes + nodes;
-    for (int rank = 0, local = 0; rank < comm->size; rank++) {
-        int node = comm->node_of[rank];
-
-        if (tiers->sizes[node] == 0)
-            tiers->leaders[node] = rank;
-        if (tiers->sizes[node]++ == comm->node_rank)
-            tiers->cross[node] = rank;
-        if (node == mine)
-            tiers->local[local++] = rank;
-        if (rank > 0 && node < comm->node_of[rank - 1])
+    tiers->order = lists;
+    tiers->begin = lists + comm->size;
+    tiers->sizes = tiers->begin + nodes;
+    tiers->leaders = tiers->sizes + nodes;
+    tiers->cross = tiers->leaders + nodes;
+    for (int rank = 0; rank < comm->size; rank++) {
+        tiers->sizes[comm->node_of[rank]]++;
+        if (rank > 0 && comm->node_of[rank] < comm->node_of[rank - 1])
             tiers->is_blocked = false;
     }
-    for (int node = 1; node < nodes; node++)
+    for (int node = 1; node < nodes; node++) {
+        tiers->begin[node] = tiers->begin[node - 1] + tiers->sizes[node - 1];
         if (tiers->sizes[node] != tiers->sizes[0])
             tiers->is_even = false;
+    }
+    for (int rank = 0; rank < comm->size; rank++) /* begin serves as cursor, and is put back */
+        tiers->order[tiers->begin[comm->node_of[rank]]++] = rank;
+    for (int node = 0; node < nodes; node++) {
+        tiers->begin[node] -= tiers->sizes[node];
+        tiers->leaders[node] = tiers->order[tiers->begin[node]];
+        if (comm->node_rank < tiers->sizes[node])
+            tiers->cross[node] = tiers->order[tiers->begin[node] + comm->node_rank];
+    }
+    tiers->local = tiers->order + tiers->begin[mine];
     return MCOMM_SUCCESS;
 }
 
 void mci_coll_tiers_free(struct coll_tiers *tiers)
 {
-    mci_mem_free(tiers->local); /* and the lists behind it */
-    tiers->local = NULL;
+    mci_mem_free(tiers->order); /* and the lists behind it */
+    tiers->order = tiers->local = NULL;
 }
