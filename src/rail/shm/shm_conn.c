@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/settings.h"
@@ -22,6 +24,8 @@
 #define BIT(n) (1u << (n))
 #define MISS_AT_START (150u * 16)
 #define BELL_RETRY_NS 10000000
+#define KICK_IDLE_NS 20000
+#define KICK_MAX_NS 1000000
 
 struct mci_shm_rail mci_shm_rail = {.listener = {.fd = -1}};
 static struct mci_doorbell no_bell; /* nobody sleeps */
@@ -231,6 +235,43 @@ int mci_shm_poll(void *arg)
     return events;
 }
 
+/* ---- kicked by a peer ---- */
+static void kick_timer(struct mci_loop_timer *timer);
+static struct mci_loop_timer kick_again = {.link = {&kick_again.link, &kick_again.link},
+                                           .fn = kick_timer};
+
+/*
+ * In the monitor thread: until nothing has come for a moment, or somebody else wants to poll. A
+ * stream without end may not keep the thread from its timers and sockets: they come in between.
+ */
+void mci_shm_kicked(void)
+{
+    int64_t now = mci_clock_ns(), end = now + KICK_MAX_NS, idle_since = now;
+    bool is_contended;
+
+    do {
+        if (mci_shm_poll(NULL) > 0)
+            idle_since = mci_clock_ns();
+        else
+            mci_cpu_pause();
+        now = mci_clock_ns();
+        is_contended = mci_engine_is_contended();
+    } while (!is_contended && now - idle_since < KICK_IDLE_NS && now < end);
+    if (!is_contended && now >= end)
+        mci_loop_timer_set(&kick_again, 0);
+}
+
+static void kick_timer(struct mci_loop_timer *timer)
+{
+    (void)timer;
+    mci_shm_kicked();
+}
+
+void mci_shm_kick_stop(void)
+{
+    mci_loop_timer_cancel(&kick_again);
+}
+
 /* ---- the end ---- */
 static void conn_unlist(struct mci_shm_conn *conn)
 {
@@ -311,6 +352,21 @@ void mci_shm_conn_reap(void)
         mci_mem_free(conn->card);
         free(conn);
     }
+}
+
+void mci_shm_conn_drop(struct mci_shm_conn *conn)
+{
+    mci_shm_conn_close(conn, MCOMM_ERR_UNREACHABLE);
+    if (mci_shm_rail.poll_depth == 0)
+        mci_shm_conn_reap();
+}
+
+void mci_shm_conn_unreachable(struct mci_shm_conn *conn, const char *reason)
+{
+    struct mci_peer *peer = conn->peer;
+
+    mci_shm_conn_drop(conn);
+    mci_peer_unreachable(peer, &mci_rail_shm_ops, reason);
 }
 
 /* ---- a pair within one process ---- */

@@ -47,6 +47,7 @@ static void shm_stop(void)
     rail->is_up = false;
     mci_poll_remove(mci_shm_poll, NULL);
     mci_shm_unlisten();
+    mci_shm_kick_stop();
     while (!mci_list_is_empty(&rail->pending))
         mci_shm_conn_close(mci_container_of(rail->pending.next, struct mci_shm_conn, link),
                            MCOMM_ERR_NOT_INIT);

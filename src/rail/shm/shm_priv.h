@@ -12,7 +12,9 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "base/loop.h"
 #include "base/wait.h"
@@ -297,8 +299,14 @@ void mci_shm_conn_start(struct mci_shm_conn *conn);
 /* Out of everything, whatever is under way ends with err; memory goes when nobody uses it. */
 void mci_shm_conn_close(struct mci_shm_conn *conn, mcomm_err_t err);
 void mci_shm_conn_reap(void);
+/* An attempt that never got ready goes without a sound. */
+void mci_shm_conn_drop(struct mci_shm_conn *conn);
+/* The same for one of ours, to be followed by the next rail or the peer's failure. */
+void mci_shm_conn_unreachable(struct mci_shm_conn *conn, const char *reason);
 size_t mci_shm_ring_choose(void); /* ring bytes for one more connection */
 int mci_shm_poll(void *arg);
+void mci_shm_kicked(void); /* in the monitor thread: poll for a while */
+void mci_shm_kick_stop(void);
 /* Two connected ends in this process, for tests and measurements. */
 mcomm_err_t mci_shm_conn_pair(struct mci_peer *a, struct mci_peer *b, size_t ring_nbytes);
 
@@ -315,13 +323,31 @@ int mci_shm_ctl_take_fd(struct mci_shm_conn *conn, int index);
 void mci_shm_ctl_next(struct mci_shm_conn *conn); /* done with the last message */
 void mci_shm_ctl_fini(struct mci_shm_conn *conn);
 
-/* ---- shm_peer.c ---------------------------------------------------------------------------------
+/* ---- shm_listen.c ------------------------------------------------------------------------------
  */
 mcomm_err_t mci_shm_listen(struct mci_card *card);
 void mci_shm_unlisten(void);
+/* The address of a listener, by its card's unix_name; returns its length. */
+socklen_t mci_shm_socket_name(const uint8_t name[16], struct sockaddr_un *addr);
+
+/* ---- shm_connect.c -----------------------------------------------------------------------------
+ */
 void mci_shm_connect(struct mci_peer *peer);
 bool mci_shm_is_reached(struct mci_peer *peer);
 void mci_shm_close(struct mci_peer *peer, mcomm_err_t err);
+/* This process's own attempt to reach peer, if there is one. */
+struct mci_shm_conn *mci_shm_attempt_find(const struct mci_peer *peer);
+/* It closed before it answered: its time for us was over, or too many came at once. */
+void mci_shm_attempt_again(struct mci_shm_conn *conn, const char *reason);
+/* The peer's own connection is to come instead. */
+void mci_shm_attempt_yield(struct mci_shm_conn *conn);
+
+/* ---- shm_peer.c ---------------------------------------------------------------------------------
+ */
+/* fd is its control socket from now on, also on failure. */
+mcomm_err_t mci_shm_conn_take(struct mci_shm_conn *conn, int fd);
+/* Makes the segment and sends it. */
+mcomm_err_t mci_shm_hello_send(struct mci_shm_conn *conn);
 void mci_shm_watch_process(struct mci_shm_conn *conn);
 
 /* ---- shm_cma.c
