@@ -36,10 +36,16 @@ RAIL_SHM_KID = %D%/rail_shm_kid.c %D%/rail_shm_kid.h %D%/rail_shm_common.h
 %C%_test_rail_shm_region_SOURCES = %D%/test_rail_shm_region.c $(RAIL_SHM_KID)
 %C%_test_rail_shm_region_LDADD = $(UNIT_LDADD)
 
-EXTRA_DIST += %D%/rail_pair.h
-UNIT_TESTS += %D%/test_rail_tcp %D%/test_rail_tcp_connect %D%/test_rail_tcp_fuzz
-%C%_test_rail_tcp_connect_LDADD = $(UNIT_LDADD)
+RAIL_PAIR = %D%/rail_pair.c %D%/rail_pair.h
+UNIT_TESTS += %D%/test_rail_tcp %D%/test_rail_tcp_connect %D%/test_rail_tcp_end
+UNIT_TESTS += %D%/test_rail_tcp_fuzz
+%C%_test_rail_tcp_SOURCES = %D%/test_rail_tcp.c $(RAIL_PAIR)
 %C%_test_rail_tcp_LDADD = $(UNIT_LDADD)
+%C%_test_rail_tcp_connect_SOURCES = %D%/test_rail_tcp_connect.c $(RAIL_PAIR)
+%C%_test_rail_tcp_connect_LDADD = $(UNIT_LDADD)
+%C%_test_rail_tcp_end_SOURCES = %D%/test_rail_tcp_end.c $(RAIL_PAIR)
+%C%_test_rail_tcp_end_LDADD = $(UNIT_LDADD)
+%C%_test_rail_tcp_fuzz_SOURCES = %D%/test_rail_tcp_fuzz.c $(RAIL_PAIR)
 %C%_test_rail_tcp_fuzz_LDADD = $(UNIT_LDADD)
 
 # settings, core, topo
@@ -77,6 +83,7 @@ UNIT_TESTS += %D%/test_rma_nomem
 UNIT_TESTS += %D%/test_rma_bulk
 %C%_test_rma_bulk_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += %D%/test_rail_self
+%C%_test_rail_self_SOURCES = %D%/test_rail_self.c $(RAIL_PAIR)
 %C%_test_rail_self_LDADD = $(UNIT_LDADD)
 %C%_test_rail_self_LDFLAGS = -Wl,--wrap=mci_mem_alloc
 UNIT_TESTS += %D%/test_coll_fold

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Two processes with rails but without a job: the test's process and a child of it that has started
- * rails of its own exchange their cards over a socket pair. Each side runs a function; the child
- * reports by its exit status, so a failed CHECK on either side fails the test.
+ * Two processes with rails but without a job: two children of the test, each with rails of its own,
+ * exchange their cards over a socket pair. Each side runs a function and reports by its exit
+ * status, so a failed CHECK on either side fails the test.
  */
 #ifndef TEST_RAIL_PAIR_H
 #define TEST_RAIL_PAIR_H
 
-#include "base/clock.h"
-#include "base/copy.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "base/loop.h"
 #include "base/settings.h"
 #include "base/wait.h"
 #include "rail/rail_priv.h"
@@ -21,8 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define CHECK(cond)                                                                                \
@@ -36,103 +31,30 @@
 struct pair_end {
     int side; /* 0 and 1 */
     int sock; /* to the other side's test code */
-    pid_t other_pid;
     struct mci_card other_card;
     struct mci_peer *peer; /* the other side */
 };
 typedef void (*pair_fn_t)(struct pair_end *end);
 
-static inline void pair_say(struct pair_end *end, char what)
-{
-    CHECK(write(end->sock, &what, 1) == 1);
-}
-
-static inline void pair_hear(struct pair_end *end, char what)
-{
-    char got = 0;
-
-    CHECK(read(end->sock, &got, 1) == 1);
-    CHECK(got == what);
-}
-
-/* Wait until *flag, driving progress. lock: engine */
-static inline void pair_wait(const bool *flag)
-{
-    CHECK(mci_wait_flag(flag, 60000) == MCOMM_SUCCESS);
-}
-
-static inline void rails_up(const char *node)
-{
-    setenv("MCOMM_NODE", node, 1);
-    CHECK(mci_settings_load() == MCOMM_SUCCESS);
-    mci_log_set_level(mci_settings.log);
-    mci_clock_init();
-    mci_copy_start();
-    mci_engine_lock_init(false);
-    CHECK(mci_doorbell_start() == MCOMM_SUCCESS);
-    CHECK(mci_loop_start() == MCOMM_SUCCESS);
-    CHECK(mci_rail_start() == MCOMM_SUCCESS);
-}
-
-static inline void rails_down(void)
-{
-    mci_rail_stop(10000);
-    mci_loop_stop();
-    mci_doorbell_stop();
-    mci_settings_unload();
-}
-
-static inline void pair_main(struct pair_end *end, pair_fn_t fn)
-{
-    const void *card;
-    size_t nbytes;
-
-    rails_up(end->side == 0 ? "left" : "right");
-    mci_rail_set_world_rank(end->side);
-    card = mci_rail_card(&nbytes);
-    CHECK(write(end->sock, card, nbytes) == (ssize_t)nbytes);
-    CHECK(recv(end->sock, &end->other_card, sizeof(end->other_card), MSG_WAITALL) ==
-          (ssize_t)sizeof(end->other_card));
-    mci_engine_lock();
-    CHECK(mci_peer_intern(&end->other_card, sizeof(end->other_card), &end->peer) == MCOMM_SUCCESS);
-    fn(end);
-    mci_engine_unlock();
-    rails_down();
-}
+/* What has come from the other side, in either child. */
+#define PAIR_AM_DONE MCI_AM_P2P_FIN
+struct pair_seen {
+    bool is_done; /* a frame PAIR_AM_DONE */
+    bool is_failed, has_left;
+};
+extern struct pair_seen pair_seen;
 
 /* Runs both in children of the test. The exit statuses are returned: 0 is good. */
-static inline int pair_run(pair_fn_t left, pair_fn_t right)
-{
-    pair_fn_t fns[2] = {left, right};
-    int socks[2], statuses[2] = {0, 0};
-    pid_t pids[2];
+int pair_run(pair_fn_t left, pair_fn_t right);
+void pair_say(struct pair_end *end, char what);
+void pair_hear(struct pair_end *end, char what);
+/* Wait until *flag, driving progress. lock: engine */
+void pair_wait(const bool *flag);
+/* Each sends the other a frame and waits until both have theirs. lock: engine */
+void pair_exchange(struct pair_end *end);
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) != 0)
-        return -1;
-    fflush(NULL);
-    for (int side = 0; side < 2; side++) {
-        pids[side] = fork();
-        if (pids[side] == 0) {
-            struct pair_end end = {.side = side, .sock = socks[side]};
-
-            close(socks[1 - side]);
-            pair_main(&end, fns[side]);
-            exit(0);
-        }
-    }
-    close(socks[0]);
-    close(socks[1]);
-    for (int i = 0; i < 2; i++) {
-        int status = 0, side = waitpid(-1, &status, 0) == pids[0] ? 0 : 1;
-
-        statuses[side] = status;
-        if (WIFEXITED(status) && WEXITSTATUS(status) != 0 && i == 0)
-            kill(pids[1 - side], SIGKILL); /* it would wait for nothing */
-    }
-    for (int side = 0; side < 2; side++)
-        if (WIFSIGNALED(statuses[side]) && WTERMSIG(statuses[side]) == SIGKILL)
-            statuses[side] = 0; /* the test killed it */
-    return statuses[0] | statuses[1];
-}
+/* All that rails need, and the rails, in one process. */
+void rails_up(const char *node);
+void rails_down(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* The tcp rail between two processes: frames, bulk operations, and their ends of all kinds. */
+/* The tcp rail between two processes: frames and bulk operations. */
 #include "config.h"
 
 #include "rail_pair.h"
@@ -13,11 +13,7 @@
 
 #include <cmocka.h>
 
-#include <signal.h>
-#include <sys/mman.h>
-
 #define AM_DATA MCI_AM_P2P_EAGER
-#define AM_DONE MCI_AM_P2P_FIN
 #define AM_OPEN MCI_AM_P2P_CTS /* w0: the receiver's operation */
 #define SEED 20260101u
 
@@ -54,7 +50,6 @@ static struct {
     uint8_t *sink_buf;
     mcomm_iov_t sink_iov;
     struct mci_frame sink_frame;
-    bool is_peer_done;
 } got;
 
 static size_t frame_nbytes(uint64_t i)
@@ -101,16 +96,6 @@ static void on_data(struct mci_peer *peer, const struct mci_frame *frame, const 
     sink->done = sink_done;
 }
 
-static void on_done(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
-                    struct mci_sink *sink)
-{
-    (void)peer;
-    (void)frame;
-    (void)payload;
-    (void)sink;
-    got.is_peer_done = true;
-}
-
 struct sent {
     struct mci_tx tx;
     bool is_pending;
@@ -122,23 +107,6 @@ static void tx_done(struct mci_tx *tx, mcomm_err_t err)
 
     CHECK(err == MCOMM_SUCCESS);
     s->is_pending = false;
-}
-
-static void say_done(struct pair_end *end)
-{
-    struct mci_frame frame = {.am = AM_DONE};
-
-    CHECK(mci_peer_send(end->peer, &frame, NULL, 0, NULL) == MCOMM_SUCCESS);
-}
-
-static void end_together(struct pair_end *end)
-{
-    say_done(end);
-    pair_wait(&got.is_peer_done);
-    mci_engine_unlock();
-    pair_say(end, 'e');
-    pair_hear(end, 'e');
-    mci_engine_lock();
 }
 
 static void frames_both_ways(struct pair_end *end)
@@ -173,7 +141,7 @@ static void frames_both_ways(struct pair_end *end)
         free(bufs[i]);
     }
     pair_wait(&got.is_done);
-    end_together(end);
+    pair_exchange(end);
     free(bufs);
     free(sent);
     free(got.sink_buf);
@@ -183,17 +151,14 @@ static void frames_of_all_sizes_come_whole_and_in_order(void **state)
 {
     (void)state;
     mci_rail_set_am(AM_DATA, on_data);
-    mci_rail_set_am(AM_DONE, on_done);
     assert_int_equal(pair_run(frames_both_ways, frames_both_ways), 0);
 }
 
 static void both_sides_may_connect_at_the_same_moment(void **state)
 {
     (void)state;
-    mci_rail_set_am(AM_DATA, on_data);
-    mci_rail_set_am(AM_DONE, on_done);
     for (int i = 0; i < 20; i++)
-        assert_int_equal(pair_run(end_together, end_together), 0);
+        assert_int_equal(pair_run(pair_exchange, pair_exchange), 0);
 }
 
 /* ---- bulk ---- */
@@ -297,7 +262,7 @@ static void bulk_both_ways(struct pair_end *end)
         free(in[i].buf);
         free(out[i].buf);
     }
-    end_together(end);
+    pair_exchange(end);
 }
 
 static void bulk_operations_arrive_in_scattered_places(void **state)
@@ -306,280 +271,6 @@ static void bulk_operations_arrive_in_scattered_places(void **state)
     print_message("seed %u\n", SEED);
     mci_rail_set_am(AM_OPEN, on_open);
     assert_int_equal(pair_run(bulk_both_ways, bulk_both_ways), 0);
-}
-
-/* ---- ends ---- */
-static struct {
-    bool is_failed, has_left;
-} fate;
-
-static void on_failed(struct mci_peer *peer)
-{
-    fate.has_left = peer->has_left;
-    fate.is_failed = true;
-}
-
-static struct bulk_in big_in;
-static struct bulk_out big_out;
-
-static void big_in_done(struct mci_inop *op, mcomm_err_t err)
-{
-    (void)op;
-    big_in.err = err;
-    big_in.is_done = true;
-}
-
-static void big_out_done(struct mci_outop *op, mcomm_err_t err)
-{
-    (void)op;
-    big_out.err = err;
-    big_out.is_done = true;
-}
-
-#define BIG ((size_t)64 << 20)
-
-static void big_receive(struct pair_end *end)
-{
-    struct mci_frame frame = {.am = AM_OPEN};
-
-    big_in.buf = malloc(BIG);
-    big_in.iov[0] = (mcomm_iov_t){big_in.buf, BIG};
-    big_in.op = (struct mci_inop){
-        .peer = end->peer, .nbytes = BIG, .iov = big_in.iov, .iov_count = 1, .done = big_in_done};
-    CHECK(mci_inop_open(&big_in.op) == MCOMM_SUCCESS);
-    frame.w0 = big_in.op.id;
-    CHECK(mci_peer_send(end->peer, &frame, NULL, 0, NULL) == MCOMM_SUCCESS);
-}
-
-static void on_open_big(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
-                        struct mci_sink *sink)
-{
-    (void)payload;
-    (void)sink;
-    if (big_out.buf == NULL)
-        big_out.buf = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(big_out.buf != MAP_FAILED);
-    memset(big_out.buf, 0x5a, BIG);
-    big_out.iov[0] = (mcomm_iov_t){big_out.buf, BIG};
-    big_out.op = (struct mci_outop){.peer = peer,
-                                    .remote_id = frame->w0,
-                                    .iov = big_out.iov,
-                                    .iov_count = 1,
-                                    .nbytes = BIG,
-                                    .done = big_out_done};
-    CHECK(mci_outop_start(&big_out.op) == MCOMM_SUCCESS);
-}
-
-static void wait_received(size_t nbytes)
-{
-    struct mci_waiter w;
-
-    mci_wait_begin(&w, 60000);
-    while (big_in.op.received < nbytes && !big_in.is_done)
-        CHECK(mci_wait_step(&w) == MCOMM_SUCCESS);
-}
-
-static void receives_and_kills(struct pair_end *end)
-{
-    pid_t pid;
-
-    mci_rail_on_failed(on_failed);
-    CHECK(read(end->sock, &pid, sizeof(pid)) == sizeof(pid));
-    big_receive(end);
-    wait_received(BIG / 4);
-    kill(pid, SIGKILL);
-    pair_wait(&fate.is_failed);
-    CHECK(!fate.has_left);
-    CHECK(big_in.is_done);
-    CHECK(big_in.err == MCOMM_ERR_PROC_FAILED);
-    CHECK(mci_peer_send(end->peer, &(struct mci_frame){.am = AM_DATA}, NULL, 0, NULL) ==
-          MCOMM_ERR_PROC_FAILED);
-}
-
-static void sends_and_is_killed(struct pair_end *end)
-{
-    pid_t pid = getpid();
-
-    CHECK(write(end->sock, &pid, sizeof(pid)) == sizeof(pid));
-    for (;;)
-        pair_wait(&fate.is_failed);
-}
-
-static void killed_sender_fails_the_receiver_s_operation(void **state)
-{
-    (void)state;
-    mci_rail_set_am(AM_OPEN, on_open_big);
-    assert_int_equal(pair_run(receives_and_kills, sends_and_is_killed), 0);
-}
-
-static void stays(struct pair_end *end)
-{
-    mci_rail_on_failed(on_failed);
-    say_done(end);
-    pair_wait(&got.is_peer_done);
-    mci_engine_unlock();
-    pair_say(end, 's');
-    mci_engine_lock();
-    pair_wait(&fate.is_failed);
-    CHECK(fate.has_left);
-}
-
-static void leaves(struct pair_end *end)
-{
-    say_done(end);
-    pair_wait(&got.is_peer_done);
-    mci_engine_unlock();
-    pair_hear(end, 's');
-    mci_engine_lock();
-}
-
-static void orderly_end_is_leaving_and_not_failure(void **state)
-{
-    (void)state;
-    mci_rail_set_am(AM_DONE, on_done);
-    assert_int_equal(pair_run(stays, leaves), 0);
-}
-
-static void receives_void(struct pair_end *end)
-{
-    big_receive(end);
-    pair_wait(&big_in.is_done);
-    CHECK(big_in.err == MCOMM_ERR_BUFFER);
-    end_together(end);
-}
-
-static void source_vanishes(struct pair_end *end)
-{
-    struct mci_waiter w;
-
-    mci_wait_begin(&w, 60000);
-    while (big_out.op.acked < BIG / 4)
-        CHECK(mci_wait_step(&w) == MCOMM_SUCCESS);
-    munmap(big_out.buf + BIG / 2, BIG / 2);
-    pair_wait(&big_out.is_done);
-    CHECK(big_out.err == MCOMM_ERR_BUFFER);
-    end_together(end);
-}
-
-static void vanished_source_fails_that_operation_only(void **state)
-{
-    (void)state;
-    mci_rail_set_am(AM_OPEN, on_open_big);
-    mci_rail_set_am(AM_DONE, on_done);
-    assert_int_equal(pair_run(receives_void, source_vanishes), 0);
-}
-
-static void gives_up_receiving(struct pair_end *end)
-{
-    big_receive(end);
-    wait_received(BIG / 8);
-    mci_inop_close(&big_in.op);
-    CHECK(!big_in.is_done);
-    memset(big_in.buf, 0x11, BIG);
-    end_together(end); /* comes after all slices that were under way */
-    CHECK(!big_in.is_done);
-    for (size_t i = 0; i < BIG; i++)
-        CHECK(big_in.buf[i] == 0x11);
-}
-
-static void sends_in_vain(struct pair_end *end)
-{
-    pair_wait(&big_out.is_done);
-    CHECK(big_out.err == MCOMM_ERR_CANCELLED);
-    end_together(end);
-}
-
-static void closed_place_is_not_written(void **state)
-{
-    (void)state;
-    mci_rail_set_am(AM_OPEN, on_open_big);
-    mci_rail_set_am(AM_DONE, on_done);
-    for (int i = 0; i < 5; i++)
-        assert_int_equal(pair_run(gives_up_receiving, sends_in_vain), 0);
-}
-
-static void gives_up_sending(struct pair_end *end)
-{
-    struct mci_waiter w;
-
-    mci_wait_begin(&w, 60000);
-    while (big_out.op.acked < BIG / 8)
-        CHECK(mci_wait_step(&w) == MCOMM_SUCCESS);
-    mci_outop_close(&big_out.op);
-    munmap(big_out.buf, BIG); /* would fault if it were read */
-    CHECK(!big_out.is_done);
-    end_together(end);
-    CHECK(!big_out.is_done);
-}
-
-static void receives_in_vain(struct pair_end *end)
-{
-    big_receive(end);
-    pair_wait(&big_in.is_done);
-    CHECK(big_in.err == MCOMM_ERR_CANCELLED);
-    end_together(end);
-}
-
-static void closed_source_is_not_read(void **state)
-{
-    (void)state;
-    mci_rail_set_am(AM_OPEN, on_open_big);
-    mci_rail_set_am(AM_DONE, on_done);
-    assert_int_equal(pair_run(receives_in_vain, gives_up_sending), 0);
-}
-
-static void receives_and_stops(struct pair_end *end)
-{
-    pid_t pid = getpid();
-
-    CHECK(write(end->sock, &pid, sizeof(pid)) == sizeof(pid));
-    big_receive(end);
-    wait_received(BIG / 8);
-    raise(SIGSTOP);
-    pair_wait(&big_in.is_done);
-    CHECK(big_in.err == MCOMM_SUCCESS);
-    for (size_t i = 0; i < BIG; i++)
-        CHECK(big_in.buf[i] == 0x5a);
-    end_together(end);
-}
-
-static bool is_stopped(pid_t pid)
-{
-    char path[64], line[128] = "";
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "r");
-    CHECK(file != NULL && fgets(line, sizeof(line), file) != NULL);
-    fclose(file);
-    return strstr(line, ") T ") != NULL;
-}
-
-static void sends_to_the_stopped(struct pair_end *end)
-{
-    const bool never = false;
-    pid_t pid;
-
-    mci_rail_on_failed(on_failed);
-    CHECK(read(end->sock, &pid, sizeof(pid)) == sizeof(pid));
-    while (!is_stopped(pid))
-        mci_wait_flag(&never, 1);
-    mci_wait_flag(&never, 1500); /* time itself is what is tested: many times the reap time-out */
-    CHECK(!fate.is_failed && !big_out.is_done);
-    kill(pid, SIGCONT);
-    pair_wait(&big_out.is_done);
-    CHECK(big_out.err == MCOMM_SUCCESS);
-    end_together(end);
-}
-
-static void a_stopped_process_is_not_taken_for_a_dead_host(void **state)
-{
-    (void)state;
-    mci_rail_set_am(AM_OPEN, on_open_big);
-    mci_rail_set_am(AM_DONE, on_done);
-    setenv("MCOMM_REAP_TIMEOUT", "200ms", 1);
-    assert_int_equal(pair_run(receives_and_stops, sends_to_the_stopped), 0);
-    unsetenv("MCOMM_REAP_TIMEOUT");
 }
 
 /* Nothing behind its header could tell the receiver that it does not count. */
@@ -602,12 +293,6 @@ int main(void)
         cmocka_unit_test(frames_of_all_sizes_come_whole_and_in_order),
         cmocka_unit_test(both_sides_may_connect_at_the_same_moment),
         cmocka_unit_test(bulk_operations_arrive_in_scattered_places),
-        cmocka_unit_test(killed_sender_fails_the_receiver_s_operation),
-        cmocka_unit_test(orderly_end_is_leaving_and_not_failure),
-        cmocka_unit_test(vanished_source_fails_that_operation_only),
-        cmocka_unit_test(closed_place_is_not_written),
-        cmocka_unit_test(closed_source_is_not_read),
-        cmocka_unit_test(a_stopped_process_is_not_taken_for_a_dead_host),
     };
 
     setenv("MCOMM_SHM", "no", 1);

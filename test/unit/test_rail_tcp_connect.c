@@ -21,38 +21,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 
-#define AM_DONE MCI_AM_P2P_FIN
-
-static bool is_peer_done, is_failed, has_left;
-
-static void on_done(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
-                    struct mci_sink *sink)
-{
-    (void)peer;
-    (void)frame;
-    (void)payload;
-    (void)sink;
-    is_peer_done = true;
-}
-
-static void on_failed(struct mci_peer *peer)
-{
-    has_left = peer->has_left;
-    is_failed = true;
-}
-
-static void exchange(struct pair_end *end)
-{
-    struct mci_frame frame = {.am = AM_DONE};
-
-    CHECK(mci_peer_send(end->peer, &frame, NULL, 0, NULL) == MCOMM_SUCCESS);
-    pair_wait(&is_peer_done);
-    mci_engine_unlock();
-    pair_say(end, 'e');
-    pair_hear(end, 'e');
-    mci_engine_lock();
-}
-
 /* An address on which nobody ever answers: a listener whose queue is full. */
 struct black_hole {
     int listener, fillers[8];
@@ -103,13 +71,12 @@ static void connects_to_the_dead(struct pair_end *end)
 {
     char c;
 
-    mci_rail_on_failed(on_failed);
     mci_engine_unlock();
     CHECK(read(end->sock, &c, 1) == 0); /* the other side has ended */
     mci_engine_lock();
     mci_peer_watch(end->peer);
-    pair_wait(&is_failed);
-    CHECK(!has_left);
+    pair_wait(&pair_seen.is_failed);
+    CHECK(!pair_seen.has_left);
     CHECK(strstr(mci_peer_reason(end->peer), "refuses") != NULL);
 }
 
@@ -133,21 +100,20 @@ static void connects_through_the_second_address(struct pair_end *end)
     if (card.addr_count < MCI_CARD_ADDR_MAX)
         card.addr_count++;
     *end->peer->card = card;
-    exchange(end);
+    pair_exchange(end);
     black_hole_close(&hole);
 }
 
 static void waits_for_the_other(struct pair_end *end)
 {
-    pair_wait(&is_peer_done); /* do not connect yourself */
-    is_peer_done = true;
-    exchange(end);
+    pair_wait(&pair_seen.is_done); /* do not connect yourself */
+    pair_seen.is_done = true;
+    pair_exchange(end);
 }
 
 static void a_silent_address_does_not_hide_the_next_one(void **state)
 {
     (void)state;
-    mci_rail_set_am(AM_DONE, on_done);
     setenv("MCOMM_CONNECT_TIMEOUT", "1h", 1);
     setenv("MCOMM_NET", "127.0.0.1", 1); /* the same network as the silent one's: order is kept */
     assert_int_equal(pair_run(connects_through_the_second_address, waits_for_the_other), 0);
@@ -161,7 +127,6 @@ static void has_a_silent_peer_too(struct pair_end *end)
     struct mci_peer *silent;
     struct black_hole hole;
 
-    mci_rail_on_failed(on_failed);
     black_hole_open(&hole);
     card.proc_id ^= 0x1234567;
     card.addr_count = 1;
@@ -169,24 +134,23 @@ static void has_a_silent_peer_too(struct pair_end *end)
     silent = peer_of(&card);
     mci_peer_watch(silent);
     CHECK(silent->state == MCI_PEER_CONNECTING);
-    exchange(end); /* is served meanwhile */
-    pair_wait(&is_failed);
+    pair_exchange(end); /* is served meanwhile */
+    pair_wait(&pair_seen.is_failed);
     CHECK(mci_peer_is_failed(silent) && !mci_peer_is_failed(end->peer));
     black_hole_close(&hole);
-    exchange(end);
+    pair_exchange(end);
 }
 
 static void exchanges_twice(struct pair_end *end)
 {
-    exchange(end);
-    is_peer_done = false;
-    exchange(end);
+    pair_exchange(end);
+    pair_seen.is_done = false;
+    pair_exchange(end);
 }
 
 static void a_silent_peer_ends_by_the_deadline_and_holds_up_nobody(void **state)
 {
     (void)state;
-    mci_rail_set_am(AM_DONE, on_done);
     setenv("MCOMM_CONNECT_TIMEOUT", "2s", 1);
     assert_int_equal(pair_run(has_a_silent_peer_too, exchanges_twice), 0);
     unsetenv("MCOMM_CONNECT_TIMEOUT");
@@ -199,7 +163,7 @@ static void cannot_reach_the_other(struct pair_end *end)
     black_hole_open(&hole);
     end->peer->card->addr_count = 1;
     end->peer->card->addr[0] = hole.addr;
-    exchange(end);
+    pair_exchange(end);
     black_hole_close(&hole);
 }
 
@@ -207,9 +171,8 @@ static void cannot_reach_the_other(struct pair_end *end)
 static void one_direction_is_enough(void **state)
 {
     (void)state;
-    mci_rail_set_am(AM_DONE, on_done);
     for (int i = 0; i < 10; i++)
-        assert_int_equal(pair_run(cannot_reach_the_other, exchange), 0);
+        assert_int_equal(pair_run(cannot_reach_the_other, pair_exchange), 0);
 }
 
 /* ---- strangers ---- */
@@ -243,7 +206,7 @@ static void knocks(struct pair_end *end)
         CHECK(recv(fd, &c, 1, 0) <= 0); /* closed without a word */
         close(fd);
     }
-    exchange(end);
+    pair_exchange(end);
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         close(fds[i]);
 }
@@ -251,7 +214,6 @@ static void knocks(struct pair_end *end)
 static void strangers_are_bounded_and_garbage_closes_its_socket_only(void **state)
 {
     (void)state;
-    mci_rail_set_am(AM_DONE, on_done);
     setenv("MCOMM_CONNECT_TIMEOUT", "1h", 1); /* they are not dropped by time */
     assert_int_equal(pair_run(knocks, waits_for_the_other), 0);
     unsetenv("MCOMM_CONNECT_TIMEOUT");
@@ -259,10 +221,9 @@ static void strangers_are_bounded_and_garbage_closes_its_socket_only(void **stat
 
 static void has_another_key(struct pair_end *end)
 {
-    mci_rail_on_failed(on_failed);
     end->peer->card->key[7] ^= 1;
     mci_peer_watch(end->peer);
-    pair_wait(&is_failed);
+    pair_wait(&pair_seen.is_failed);
     CHECK(strstr(mci_peer_reason(end->peer), "another process") != NULL);
     mci_engine_unlock();
     pair_say(end, 'k');
@@ -291,13 +252,12 @@ static void listens_in_the_range(struct pair_end *end)
     CHECK(own->addr_count >= 1);
     for (uint32_t i = 0; i < own->addr_count; i++)
         CHECK(own->addr[i].port >= 23450 && own->addr[i].port <= 23499);
-    exchange(end);
+    pair_exchange(end);
 }
 
 static void ports_come_from_the_range_that_was_set(void **state)
 {
     (void)state;
-    mci_rail_set_am(AM_DONE, on_done);
     setenv("MCOMM_PORT", "23450-23499", 1);
     assert_int_equal(pair_run(listens_in_the_range, listens_in_the_range), 0);
     unsetenv("MCOMM_PORT");
@@ -308,7 +268,7 @@ static void talks_over_ipv6(struct pair_end *end)
     const struct mci_card *own = mci_rail_own_card();
 
     CHECK(own->addr_count == 1 && own->addr[0].family == 6);
-    exchange(end);
+    pair_exchange(end);
 }
 
 static void ipv6_alone_is_enough(void **state)
@@ -324,7 +284,6 @@ static void ipv6_alone_is_enough(void **state)
         skip();
     }
     close(fd);
-    mci_rail_set_am(AM_DONE, on_done);
     setenv("MCOMM_NET", "::1", 1);
     assert_int_equal(pair_run(talks_over_ipv6, talks_over_ipv6), 0);
     unsetenv("MCOMM_NET");
