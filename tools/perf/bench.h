@@ -15,13 +15,16 @@ struct bench {
     int is_hot; /* leave the buffers alone */
     int is_csv;
     double box_seconds;       /* of one figure */
-    size_t max_nbytes;        /* larger sizes are left out */
+    size_t min_nbytes;        /* smaller sizes are left out */
+    size_t max_nbytes;        /* larger ones too */
+    const char *ops;          /* names with commas between; NULL: all */
     unsigned char *src, *dst; /* buffer_nbytes each */
     size_t buffer_nbytes;
     mcomm_comm_t comm;
     mcomm_win_t win;
     unsigned char *win_base; /* this rank's part */
     mcomm_kv_t kv;
+    int row_num;        /* figures printed so far */
     const char *failed; /* what went wrong, NULL */
 };
 
@@ -30,6 +33,8 @@ struct bench {
 /* A loop of iterations over nbytes. Ranks that do not take part return at once. */
 typedef void (*bench_fn_t)(struct bench *b, size_t nbytes, long iterations);
 
+/* Is this figure among those asked for? */
+int bench_wants(const struct bench *b, const char *op, size_t nbytes);
 /* Median over up to 11 batches; prints a row on rank 0. divisor: operations per iteration. */
 void bench_measure(struct bench *b, const char *op, bench_fn_t fn, size_t nbytes, double divisor);
 /* Notes the first error of a call. */

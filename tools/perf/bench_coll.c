@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Collectives over all ranks, the root going round. Bytes are those of one rank's vector, and where
- * every rank has a part (gather, reduce_scatter, alltoall, ...) of one part.
+ * Collectives over all ranks, the root going round; a batch ends when all ranks have done theirs,
+ * so that a root that only hands its data over is not measured alone. Bytes are those of one rank's
+ * vector, and where every rank has a part (gather, reduce_scatter, alltoall, ...) of one part.
  */
 #include "config.h"
 
@@ -150,10 +151,12 @@ static const struct row rows[] = {
 
 static void loop(struct bench *b, size_t nbytes, long iterations)
 {
+    static unsigned
+        turn; /* goes on from batch to batch: one of a single iteration has a root too */
     size_t parts_nbytes = nbytes * (size_t)b->size;
 
     for (long i = 0; i < iterations && b->failed == NULL; i++) {
-        int root = (int)(i % b->size);
+        int root = (int)(turn++ % (unsigned)b->size);
 
         if (!(row->flags & SRC_ROOT) || b->rank == root)
             bench_rewrite(b, b->src, row->flags & SRC_PARTS ? parts_nbytes : nbytes);
@@ -161,6 +164,7 @@ static void loop(struct bench *b, size_t nbytes, long iterations)
         if (!(row->flags & DST_ROOT) || b->rank == root)
             bench_read(b, b->dst, row->flags & DST_PARTS ? parts_nbytes : nbytes);
     }
+    bench_check(b, mcomm_barrier(b->comm), "barrier");
 }
 
 static void measure_row(struct bench *b)

@@ -107,12 +107,14 @@ void bench_kv(struct bench *b)
     bench_heading(b, "objects, rank 0's calls");
     for (size_t i = 0; i < SIZE_NUM; i++) {
         bench_measure(b, "obj_put", obj_put, sizes[i], 1);
-        if (b->rank == 0 && sizes[i] <= b->max_nbytes)
+        if (b->rank == 0 && bench_wants(b, "obj_get", sizes[i]))
             obj_put(b, sizes[i], KEYS); /* all keys exist, however few iterations there were */
         bench_measure(b, "obj_get", obj_get, sizes[i], 1);
     }
     bench_heading(b, "objects in batches of 128, time of one");
     bench_measure(b, "obj_put_b128", obj_put_batch, 4096, BATCH);
+    if (b->rank == 0 && bench_wants(b, "obj_get_b128", 4096))
+        obj_put_batch(b, 4096, 1);
     bench_measure(b, "obj_get_b128", obj_get_batch, 4096, BATCH);
     bench_check(b, mcomm_kv_close(&b->kv), "kv_close");
 }

@@ -18,7 +18,9 @@ static const char usage_text[] =
     "  --csv         a header, then rows library,op,ranks,bytes,usec_median,GBps\n"
     "  --hot         do not rewrite and read the buffers around each transfer\n"
     "  --box MS      milliseconds spent on one figure (default 100)\n"
-    "  --max BYTES   leave out larger sizes (k, M, G are understood)\n"
+    "  --min BYTES   leave out smaller sizes (k, M, G are understood)\n"
+    "  --max BYTES   leave out larger sizes\n"
+    "  --op NAMES    only these operations, by their names in the output, commas between\n"
     "Times include rewriting the source before and reading the destination after each transfer.\n"
     "Run it under mpirun, prterun, srun: p2p needs two ranks.\n";
 
@@ -53,6 +55,7 @@ static int parse_arguments(int argc, char **argv, struct bench *b, unsigned *sel
     static const struct option table[] = {
         {"csv", no_argument, NULL, 'c'},       {"hot", no_argument, NULL, 'H'},
         {"box", required_argument, NULL, 'b'}, {"max", required_argument, NULL, 'm'},
+        {"min", required_argument, NULL, 'i'}, {"op", required_argument, NULL, 'o'},
         {"help", no_argument, NULL, 'h'},      {NULL, 0, NULL, 0}};
     char *end = NULL;
     int c;
@@ -77,6 +80,15 @@ static int parse_arguments(int argc, char **argv, struct bench *b, unsigned *sel
                 fprintf(stderr, "mcomm_perf: --max does not take \"%s\"\n", optarg);
                 return 3;
             }
+            break;
+        case 'i':
+            if (parse_size(optarg, &b->min_nbytes) != 0) {
+                fprintf(stderr, "mcomm_perf: --min does not take \"%s\"\n", optarg);
+                return 3;
+            }
+            break;
+        case 'o':
+            b->ops = optarg;
             break;
         case 'h':
             fputs(usage_text, stdout);
@@ -119,6 +131,12 @@ static int run_all(struct bench *b, unsigned selected)
     for (size_t k = 0; k < BENCH_NUM; k++)
         if ((selected >> k & 1) && b->failed == NULL)
             benches[k].run(b);
+    if (b->ops != NULL && b->row_num == 0 && b->failed == NULL) {
+        b->failed = "--op";
+        if (b->rank == 0)
+            fprintf(stderr, "mcomm_perf: --op: no figure of these sizes is called \"%s\"\n",
+                    b->ops);
+    }
     free(b->src);
     free(b->dst);
     return b->failed != NULL;

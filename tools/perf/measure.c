@@ -60,13 +60,30 @@ static void print_row(const struct bench *b, const char *op, size_t nbytes, doub
     fflush(stdout);
 }
 
+int bench_wants(const struct bench *b, const char *op, size_t nbytes)
+{
+    const char *at = b->ops;
+    size_t length = strlen(op);
+
+    if (nbytes > b->max_nbytes || nbytes < b->min_nbytes)
+        return 0;
+    while (at != NULL &&
+           (strncmp(at, op, length) != 0 || (at[length] != ',' && at[length] != '\0'))) {
+        at = strchr(at, ',');
+        if (at == NULL)
+            return 0;
+        at++;
+    }
+    return 1;
+}
+
 void bench_measure(struct bench *b, const char *op, bench_fn_t fn, size_t nbytes, double divisor)
 {
     double seconds[BATCHES];
     long iterations, batch;
     int batches;
 
-    if (b->failed != NULL || nbytes > b->max_nbytes)
+    if (b->failed != NULL || !bench_wants(b, op, nbytes))
         return;
     iterations = choose_iterations(b, fn, nbytes);
     batches = iterations >= BATCHES ? BATCHES : (int)iterations;
@@ -76,6 +93,7 @@ void bench_measure(struct bench *b, const char *op, bench_fn_t fn, size_t nbytes
     if (b->failed != NULL)
         return;
     qsort(seconds, (size_t)batches, sizeof(*seconds), compare_doubles);
+    b->row_num++;
     print_row(b, op, nbytes, seconds[batches / 2] * 1e6);
 }
 
