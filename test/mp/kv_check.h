@@ -10,6 +10,8 @@
 #include "mp.h"
 
 #include <sched.h>
+#include <signal.h>
+#include <time.h>
 
 #define VALUE_MAX 100000u
 
@@ -105,6 +107,17 @@ static inline size_t size_pick(uint64_t *state)
     default:
         return rnd(state) % 5000;
     }
+}
+
+/* A timer of the kernel kills this process, so that it may be at any instruction. */
+static inline void die_after(long us)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    struct itimerspec when = {.it_value = {us / 1000000, us % 1000000 * 1000 + 1}};
+    timer_t timer;
+
+    CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+    CHECK_EQ(timer_settime(timer, 0, &when, NULL), 0);
 }
 
 /* ---- all kinds of operations on a few keys, in any order ---- */

@@ -8,29 +8,15 @@
  *   death     the last rank dies while all are in batches: every entry has an end of its own
  *   stack     a thread with a small stack puts and gets
  */
-#include "mp.h"
+#include "kv_check.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <time.h>
 
 #define KEYS 24u /* of each rank */
 #define BATCH 20u
 #define ROUNDS 6u
 #define LARGE ((size_t)40 << 20)
 #define UNTOUCHED ((mcomm_err_t)9999)
-
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
-static uint64_t rnd(uint64_t *state)
-{
-    return mix(*state += UINT64_C(0x9e3779b97f4a7c15));
-}
 
 static void fill(char *buf, size_t nbytes, uint64_t version)
 {
@@ -50,17 +36,6 @@ static void check(const char *buf, size_t nbytes, uint64_t version)
             MP_FAIL("version %llu: wrong byte near %zu of %zu", (unsigned long long)version, at,
                     nbytes);
     }
-}
-
-static mcomm_kv_t store_open(size_t capacity)
-{
-    mcomm_kv_attr_t attr = MCOMM_KV_ATTR_DEFAULT;
-    mcomm_kv_t kv;
-
-    attr.capacity = capacity;
-    attr.max_objects = 10000;
-    OK(mcomm_kv_open(MCOMM_COMM_WORLD, &attr, &kv));
-    return kv;
 }
 
 /* ---- oracle ---- */
@@ -83,7 +58,7 @@ struct step { /* what a rank does next; all compute it */
     struct object objects[BATCH];
 };
 
-static size_t size_pick(uint64_t *state, int has_large)
+static size_t far_size(uint64_t *state, int has_large)
 {
     switch (rnd(state) % 16) {
     case 0:
@@ -110,7 +85,7 @@ static void step_plan(struct step *step, int owner, unsigned round, unsigned num
     for (unsigned i = 0; i < step->count; i++) { /* equal keys, too */
         step->keys[i] = (unsigned)(rnd(&state) % KEYS);
         step->objects[i].exists = step->what == PUT || step->what == PUT_BATCH;
-        step->objects[i].nbytes = size_pick(&state, step->what == PUT && number == 0);
+        step->objects[i].nbytes = far_size(&state, step->what == PUT && number == 0);
         step->objects[i].version = rnd(&state);
     }
     if (owner == 0 && round == 1 && number == 0) {
@@ -120,7 +95,7 @@ static void step_plan(struct step *step, int owner, unsigned round, unsigned num
     }
 }
 
-static size_t key_make(char *key, int owner, unsigned k)
+static size_t far_key(char *key, int owner, unsigned k)
 {
     size_t n = (size_t)snprintf(key, 64, "rank-%d/key-%u", owner, k);
 
@@ -137,8 +112,8 @@ static void items_make(mcomm_kv_item_t *items, char (*keys)[4096], const struct 
     for (unsigned i = 0; i < step->count; i++) {
         size_t nbytes = step->objects[i].nbytes;
 
-        items[i] = (mcomm_kv_item_t){keys[i], key_make(keys[i], mp_rank, step->keys[i]), buf,
-                                     nbytes, UNTOUCHED};
+        items[i] = (mcomm_kv_item_t){keys[i], far_key(keys[i], mp_rank, step->keys[i]), buf, nbytes,
+                                     UNTOUCHED};
         if (step->objects[i].exists) {
             fill(buf, nbytes, step->objects[i].version);
             buf += nbytes;
@@ -210,7 +185,7 @@ static void verify(mcomm_kv_t kv, int owner, const struct object *model, char *b
     for (unsigned k = 0; k <= KEYS; k++) {
         size_t room = k < KEYS && model[k].exists ? model[k].nbytes : 0;
 
-        items[k] = (mcomm_kv_item_t){keys[k], key_make(keys[k], owner, k), at, room, UNTOUCHED};
+        items[k] = (mcomm_kv_item_t){keys[k], far_key(keys[k], owner, k), at, room, UNTOUCHED};
         at += room;
     }
     (void)mcomm_kv_get_batch(kv, items, KEYS + 1);
@@ -233,7 +208,7 @@ static void verify(mcomm_kv_t kv, int owner, const struct object *model, char *b
 
 static void mode_oracle(void)
 {
-    mcomm_kv_t kv = store_open((size_t)160 << 20);
+    mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)160 << 20);
     struct object *model = calloc((size_t)mp_size * KEYS, sizeof(*model));
     char *buf = malloc(8 * LARGE);
     mcomm_kv_stats_t stats = {.struct_size = sizeof(stats)};
@@ -283,7 +258,7 @@ static int all_done(mcomm_kv_t kv)
 
 static void mode_hot(void)
 {
-    mcomm_kv_t kv = store_open((size_t)1 << 20);
+    mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)1 << 20);
     char buf[3000], key[32];
     size_t got;
 
@@ -342,22 +317,17 @@ static void batches_run(mcomm_kv_t kv, uint64_t *state, char *buf, int is_calm)
     }
 }
 
-static void mode_death(unsigned after_us)
+static void mode_death(long after_us)
 {
-    mcomm_kv_t kv = store_open((size_t)4 << 20);
+    mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)4 << 20);
     mcomm_peer_desc_t desc = {.struct_size = sizeof(desc)};
-    struct timespec ts = {0, (long)after_us * 1000};
     uint64_t state = (uint64_t)mp_rank;
     char *buf = malloc((size_t)BATCH * 4096);
-    pid_t pid = getpid();
 
     CHECK(buf != NULL);
     OK(mcomm_barrier(MCOMM_COMM_WORLD));
-    if (mp_rank == mp_size - 1 && fork() == 0) { /* at a moment that nobody knows */
-        nanosleep(&ts, NULL);
-        kill(pid, SIGKILL);
-        _exit(0);
-    }
+    if (mp_rank == mp_size - 1)
+        die_after(after_us);
     do {
         batches_run(kv, &state, buf, 0);
         OK(mcomm_peer_query(MCOMM_COMM_WORLD, mp_size - 1, 0, &desc));
@@ -415,7 +385,7 @@ static void *stack_thread(void *arg)
 
 static void mode_stack(void)
 {
-    mcomm_kv_t kv = store_open((size_t)64 << 20);
+    mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)64 << 20);
     pthread_attr_t attr;
     pthread_t thread;
 
@@ -439,7 +409,7 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "stack") == 0)
         mode_stack();
     else if (strcmp(mode, "death") == 0)
-        mode_death(argc > 2 ? (unsigned)atoi(argv[2]) : 10000);
+        mode_death(argc > 2 ? atol(argv[2]) : 10000);
     else
         MP_FAIL("no such mode: %s", mode);
     OK(mcomm_finalize());

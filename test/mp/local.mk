@@ -67,7 +67,7 @@ MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_
 	%D%/rma_again_user.mp %D%/rma_whole.mp %D%/rma_agreed.mp \
 	%D%/rma_signal_death_threads.mp %D%/rma_stopped_first.mp %D%/rma_stopped_threads.mp \
 	%D%/rma_edges.mp %D%/rma_edges_user.mp
-%C%_rma_signal_LDADD = $(LDADD) -lpthread
+%C%_rma_signal_LDADD = libmcomm_all.la -lpthread
 
 MP_PROGS += %D%/rma_huge
 MP_CASES += %D%/rma_huge.mp
@@ -93,7 +93,7 @@ MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
 MP_PROGS += %D%/kv %D%/kv_calls %D%/kv_death %D%/kv_far
 EXTRA_DIST += %D%/kv_check.h
 %C%_kv_death_LDADD = $(LDADD) -lrt
-%C%_kv_far_LDADD = $(LDADD) -lpthread
+%C%_kv_far_LDADD = $(LDADD) -lpthread -lrt
 MP_CASES += %D%/kv_random.mp %D%/kv_pressure.mp %D%/kv_race.mp %D%/kv_modes.mp %D%/kv_args.mp \
 	%D%/kv_large.mp %D%/kv_kill_all.mp \
 	%D%/kv_far_oracle.mp %D%/kv_far_stack.mp %D%/kv_far_hot.mp %D%/kv_far_death.mp \

@@ -214,7 +214,8 @@ static void rank_main(int rank, int victim, uint64_t seed, bool is_far)
 }
 
 /* ---- the parent ---- */
-static void spin_for(int64_t ns)
+/* The kill is to come at any moment of the work: time itself is what varies. */
+static void sleep_for(int64_t ns)
 {
     struct timespec until;
 
@@ -249,7 +250,7 @@ static void one_round(uint64_t round, bool is_far)
                     status);
         sched_yield();
     }
-    spin_for((int64_t)(next_random() % MOMENT_NS) / (is_early ? 4 : 1));
+    sleep_for((int64_t)(next_random() % MOMENT_NS) / (is_early ? 4 : 1));
     CHECK(kill(pids[victim], SIGKILL) == 0);
     for (int i = 0; i < RANKS; i++) {
         CHECK(waitpid(pids[i], &status, 0) == pids[i]);

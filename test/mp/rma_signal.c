@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /* Put with signal, and waiting for one. */
+#include "base/wait.h"
 #include "rma_window.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
-#include <sys/time.h>
 
 /* Whoever sees the signal sees the data, whatever its size. */
 static void test_signal(const char *kind)
@@ -74,7 +75,6 @@ static void test_signal_death_threads(const char *kind)
     enum {
         WAITERS = 3
     };
-    const struct itimerval soon = {.it_value = {.tv_usec = 500000}}; /* SIGALRM ends the process */
     pthread_t threads[WAITERS];
     int last = mp_size - 1, token = 0;
 
@@ -83,12 +83,13 @@ static void test_signal_death_threads(const char *kind)
     if (mp_rank == last) {
         for (int i = 0; i < last; i++)
             OK(mcomm_recv(&token, sizeof(token), i, 1, MCOMM_COMM_WORLD, MCOMM_STATUS_IGNORE));
-        /* A wait that begins after another was told goes on: leave all time to begin. */
-        setitimer(ITIMER_REAL, &soon, NULL);
-        mcomm_recv(&token, sizeof(token), 0, 9, MCOMM_COMM_WORLD, MCOMM_STATUS_IGNORE);
+        raise(SIGKILL);
     }
     for (uintptr_t i = 0; i < WAITERS; i++)
         CHECK(pthread_create(&threads[i], NULL, wait_in_vain, (void *)(i * 8)) == 0);
+    /* A wait that begins after another was told goes on: all have begun when all are asleep. */
+    while (atomic_load(&mci_doorbell_self->sleepers) < WAITERS)
+        sched_yield();
     OK(mcomm_send(&token, sizeof(token), last, 1, MCOMM_COMM_WORLD));
     for (int i = 0; i < WAITERS; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);

@@ -206,7 +206,10 @@ static int run_abort(int who)
         pause(); /* the launcher ends us */
 }
 
-/* Connect to the rendezvous as soon as rank 0 listens; -1: never. */
+/*
+ * Connect to the rendezvous as soon as rank 0 listens; -1: not within 10 s. Nobody tells a stranger
+ * that it does: each try looks, and leaves the ranks the cores in between.
+ */
 static int intrude_connect(const struct sockaddr_in *to)
 {
     for (int i = 0; i < 2000; i++) {
