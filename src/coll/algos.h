@@ -38,6 +38,15 @@ mcomm_err_t mci_coll_reduce_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_slices(struct coll_call *call);
 mcomm_err_t mci_coll_allgather_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_gather_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_gatherv_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_scatter_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_scatterv_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_reduce_scatter_leaders(struct coll_call *call); /* both kinds */
+mcomm_err_t mci_coll_reduce_scatter_slices(struct coll_call *call);  /* both kinds */
+mcomm_err_t mci_coll_alltoall_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_alltoallv_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_scan_leaders(struct coll_call *call); /* exscan, too */
 /* Stages for a part of the vectors; the call has stages. */
 void mci_coll_allreduce_by_leaders(struct coll_call *call, size_t first, size_t count);
 

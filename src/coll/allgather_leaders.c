@@ -7,29 +7,11 @@
 #include "coll/algos.h"
 #include "coll/stages.h"
 
-/* Counts and places of the nodes' blocks; false: no memory. */
-static bool node_blocks(struct coll_call *call, struct coll_args *args)
-{
-    const struct coll_tiers *tiers = coll_tiers_of(call);
-    size_t nodes = (size_t)call->comm->node_count;
-    size_t *lists = mci_coll_stages_scratch(call->stages, 2 * nodes * sizeof(*lists));
-
-    if (lists == NULL)
-        return false;
-    for (size_t i = 0; i < nodes; i++) {
-        lists[i] = (size_t)tiers->sizes[i] * args->count;
-        lists[nodes + i] = (size_t)tiers->begin[i] * args->count;
-    }
-    args->recv_counts = lists;
-    args->recv_displs = lists + nodes;
-    return true;
-}
-
 mcomm_err_t mci_coll_allgather_leaders(struct coll_call *call)
 {
     const struct coll_tiers *tiers = coll_tiers_of(call);
     struct coll_args args = call->args;
-    size_t nbytes = coll_nbytes(&args), count = args.count;
+    size_t nbytes = coll_nbytes(&args), count = args.count, *lists;
     bool is_leader = tiers->local_rank == 0;
     mcomm_err_t err = mci_coll_stages_new(call);
 
@@ -45,7 +27,10 @@ mcomm_err_t mci_coll_allgather_leaders(struct coll_call *call)
     if (tiers->local_size > 1)
         args.sendbuf = MCOMM_IN_PLACE;
     args.kind = tiers->is_even ? COLL_ALLGATHER : COLL_ALLGATHERV;
-    if (is_leader && (tiers->is_even || node_blocks(call, &args))) {
+    lists = mci_coll_nodes_counts(call, count);
+    if (is_leader && lists != NULL) {
+        args.recv_counts = lists;
+        args.recv_displs = lists + call->comm->node_count;
         args.count = count * (size_t)tiers->local_size;
         mci_coll_across(call, STAGE_ALL, tiers->leaders, args);
     }

@@ -231,6 +231,13 @@ static inline size_t coll_share(const struct coll_args *args, int rank)
 {
     return args->kind == COLL_REDUCE_SCATTER ? args->recv_counts[rank] : args->count;
 }
+/* Where the parts of such a result begin, those of size members and the end. */
+static inline void coll_begins(const struct coll_args *args, int size, size_t *begin)
+{
+    begin[0] = 0;
+    for (int i = 0; i < size; i++)
+        begin[i + 1] = begin[i] + coll_share(args, i);
+}
 /* Share number i of count elements cut into n nearly equal parts: its first element. */
 static inline size_t coll_part(size_t count, int n, int i)
 {

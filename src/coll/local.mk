@@ -13,6 +13,9 @@ libmcomm_all_la_SOURCES += %D%/scan_doubling.c %D%/scatter_binomial.c %D%/scatte
 libmcomm_all_la_SOURCES += %D%/tiers.c %D%/stages.c %D%/stages.h %D%/teams.c
 libmcomm_all_la_SOURCES += %D%/barrier_leaders.c %D%/bcast_leaders.c %D%/reduce_leaders.c
 libmcomm_all_la_SOURCES += %D%/allreduce_leaders.c %D%/allreduce_slices.c %D%/allgather_leaders.c
+libmcomm_all_la_SOURCES += %D%/gather_leaders.c %D%/gatherv_leaders.c %D%/scatter_leaders.c
+libmcomm_all_la_SOURCES += %D%/scatterv_leaders.c %D%/reduce_scatter_leaders.c
+libmcomm_all_la_SOURCES += %D%/reduce_scatter_slices.c %D%/scan_leaders.c %D%/alltoall_leaders.c
 libmcomm_all_la_SOURCES += %D%/table.h %D%/table.c %D%/rules.c %D%/scan_chain.c
 libmcomm_all_la_SOURCES += %D%/compare.c
 

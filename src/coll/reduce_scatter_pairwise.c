@@ -50,9 +50,7 @@ mcomm_err_t mci_coll_reduce_scatter_pairwise(struct coll_call *call)
     begin = mci_coll_plan_scratch(call->plan, (size_t)(size + 1) * sizeof(*begin));
     if (begin == NULL)
         return mci_coll_plan_end(call->plan);
-    begin[0] = 0;
-    for (int i = 0; i < size; i++)
-        begin[i + 1] = begin[i] + coll_share(args, i);
+    coll_begins(args, size, begin);
     exchange_and_fold(call, coll_input(args), begin, args->recvbuf);
     return mci_coll_plan_end(call->plan);
 }

@@ -15,9 +15,7 @@ mcomm_err_t mci_coll_reduce_scatter_ring(struct coll_call *call)
     blocks.begin = mci_coll_plan_scratch(call->plan, (size_t)(size + 1) * sizeof(*blocks.begin));
     if (blocks.begin == NULL)
         return mci_coll_plan_end(call->plan);
-    blocks.begin[0] = 0;
-    for (int i = 0; i < size; i++)
-        blocks.begin[i + 1] = blocks.begin[i] + coll_share(args, i);
+    coll_begins(args, size, blocks.begin);
     if (args->sendbuf == MCOMM_IN_PLACE) {
         blocks.buf = args->recvbuf;
     } else {

@@ -50,12 +50,40 @@ static const struct coll_row *row_of(enum coll_kind kind, const char *name, size
     return NULL;
 }
 
+static mcomm_err_t add(struct coll_rules *rules, const struct coll_row *row, size_t from,
+                       mcomm_err_t err)
+{
+    if (rules->count == COLL_RULES_MAX)
+        return mci_err_set(err, "coll: more than %d rules", COLL_RULES_MAX);
+    rules->list[rules->count++] = (struct coll_rule){row, from};
+    return MCOMM_SUCCESS;
+}
+
+/* For every collective that has the algorithm. */
+static mcomm_err_t add_all(struct coll_rules *rules, const char *algo, size_t from, mcomm_err_t err)
+{
+    mcomm_err_t result = MCOMM_SUCCESS;
+    int before = rules->count;
+
+    for (int kind = COLL_BARRIER; kind < COLL_KIND_NUM && result == MCOMM_SUCCESS; kind++) {
+        const struct coll_row *row = row_of((enum coll_kind)kind, algo, strlen(algo));
+
+        if (row != NULL)
+            result = add(rules, row, from, err);
+    }
+    if (result == MCOMM_SUCCESS && rules->count == before)
+        return mci_err_set(err, "coll: no collective has an algorithm \"%s\"", algo);
+    return result;
+}
+
 /* One "kind:algorithm@from" of length characters. */
 static mcomm_err_t rule_parse(const char *text, size_t length, mcomm_err_t err,
-                              struct coll_rule *rule)
+                              struct coll_rules *rules)
 {
-    char item[96], *algo, *from;
+    char item[96], *algo, *at;
     enum coll_kind kind;
+    const struct coll_row *row;
+    size_t from = 0;
 
     if (length >= sizeof(item))
         return mci_err_set(err, "coll: \"%.40s...\" is too long for a rule", text);
@@ -65,21 +93,22 @@ static mcomm_err_t rule_parse(const char *text, size_t length, mcomm_err_t err,
     if (algo == NULL)
         return mci_err_set(err, "coll: \"%s\" is no rule such as allreduce:ring@64k", item);
     *algo++ = '\0';
-    from = strchr(algo, '@');
-    if (from != NULL)
-        *from++ = '\0';
+    at = strchr(algo, '@');
+    if (at != NULL)
+        *at++ = '\0';
+    if (at != NULL && !mci_text_to_size(at, &from))
+        return mci_err_set(err, "coll: %s:%s@%s: not a size (%s)", item, algo, at,
+                           mci_text_syntax("size"));
+    if (strcmp(item, "*") == 0)
+        return add_all(rules, algo, from, err);
     kind = mci_coll_kind_of(item, strlen(item));
     if (kind == 0)
         return mci_err_set(err, "coll: \"%s\" is no collective; there are %s", item, names(0));
-    rule->row = row_of(kind, algo, strlen(algo));
-    if (rule->row == NULL)
+    row = row_of(kind, algo, strlen(algo));
+    if (row == NULL)
         return mci_err_set(err, "coll: %s has no algorithm \"%s\"; it has %s", item, algo,
                            names(kind));
-    rule->from = 0;
-    if (from != NULL && !mci_text_to_size(from, &rule->from))
-        return mci_err_set(err, "coll: %s:%s@%s: not a size (%s)", item, algo, from,
-                           mci_text_syntax("size"));
-    return MCOMM_SUCCESS;
+    return add(rules, row, from, err);
 }
 
 mcomm_err_t mci_coll_rules_parse(const char *text, mcomm_err_t err, struct coll_rules *rules)
@@ -90,9 +119,7 @@ mcomm_err_t mci_coll_rules_parse(const char *text, mcomm_err_t err, struct coll_
     while (*text != '\0' && result == MCOMM_SUCCESS) {
         size_t length = strcspn(text, ",");
 
-        if (rules->count == COLL_RULES_MAX)
-            return mci_err_set(err, "coll: more than %d rules", COLL_RULES_MAX);
-        result = rule_parse(text, length, err, &rules->list[rules->count++]);
+        result = rule_parse(text, length, err, rules);
         text += length;
         text += *text == ',';
     }

@@ -22,7 +22,8 @@ struct stage {
     enum coll_lane lane;
     coll_stage_t after;
     bool is_over;
-    void (*more)(struct coll_call *call);
+    void (*more)(struct coll_call *call, void *arg);
+    void *arg;
     struct coll_call call;
 };
 
@@ -115,17 +116,38 @@ struct coll_plan *mci_coll_stages_plan(struct coll_stages *stages, enum coll_lan
     return stage->call.plan;
 }
 
+coll_stage_t mci_coll_stages_algo(struct coll_stages *stages, enum coll_lane lane,
+                                  coll_stage_t after, struct coll_args args,
+                                  mcomm_err_t (*build)(struct coll_call *call))
+{
+    struct stage *stage = stage_new(stages, STAGE_CALL, lane, after);
+    mcomm_err_t err;
+
+    if (stage == NULL)
+        return STAGE_NONE;
+    stage->call.args = args;
+    stage->call.team = stages->call->team;
+    stage->call.algo = &plan_algo;
+    err = build(&stage->call);
+    if (err != MCOMM_SUCCESS)
+        stages->err = err;
+    return stages->count;
+}
+
 coll_stage_t mci_coll_stages_last(const struct coll_stages *stages)
 {
     return stages->count;
 }
 
-void mci_coll_stages_then(struct coll_stages *stages, void (*more)(struct coll_call *call))
+void mci_coll_stages_then(struct coll_stages *stages,
+                          void (*more)(struct coll_call *call, void *arg), void *arg)
 {
     struct stage *stage = stage_new(stages, STAGE_THEN, LANE_NODE, STAGE_ALL);
 
-    if (stage != NULL)
-        stage->more = more;
+    if (stage == NULL)
+        return;
+    stage->more = more;
+    stage->arg = arg;
 }
 
 void *mci_coll_stages_scratch(struct coll_stages *stages, size_t nbytes)
@@ -209,7 +231,7 @@ static bool stage_step(struct coll_stages *stages, struct stage *stage)
 
     if (stage->what == STAGE_THEN) {
         if (stage->more != NULL) {
-            stage->more(call);
+            stage->more(call, stage->arg);
             stage->more = NULL; /* a persistent call keeps what was added */
         }
         call->err = mci_coll_stages_end(stages);

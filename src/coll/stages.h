@@ -31,9 +31,14 @@ coll_stage_t mci_coll_stages_add(struct coll_stages *stages, enum coll_lane lane
  */
 struct coll_plan *mci_coll_stages_plan(struct coll_stages *stages, enum coll_lane lane,
                                        coll_stage_t after);
+/* A stage of all members by one of the algorithms of algos.h. */
+coll_stage_t mci_coll_stages_algo(struct coll_stages *stages, enum coll_lane lane,
+                                  coll_stage_t after, struct coll_args args,
+                                  mcomm_err_t (*build)(struct coll_call *call));
 coll_stage_t mci_coll_stages_last(const struct coll_stages *stages);
 /* Once all that were added before are over, more adds those whose sizes are known then. */
-void mci_coll_stages_then(struct coll_stages *stages, void (*more)(struct coll_call *call));
+void mci_coll_stages_then(struct coll_stages *stages,
+                          void (*more)(struct coll_call *call, void *arg), void *arg);
 void *mci_coll_stages_scratch(struct coll_stages *stages, size_t nbytes); /* freed with them */
 mcomm_err_t mci_coll_stages_end(struct coll_stages *stages);
 
@@ -53,6 +58,16 @@ coll_stage_t mci_coll_across(struct coll_call *call, coll_stage_t after, const i
                              struct coll_args args);
 /* The leaders where root leads its node; place_p: of my node's. NULL: no memory */
 const int *mci_coll_leaders_with_root(struct coll_call *call, int root, int *place_p);
+/* Of blocks of each elements, those of a node together: counts of the nodes' blocks, then their
+ * places; NULL: no memory */
+size_t *mci_coll_nodes_counts(struct coll_call *call, size_t each);
+/* Where counts differ: may a node's blocks, nbytes in all, go by its leader? */
+static inline bool coll_go_together(size_t nbytes)
+{
+    return nbytes <= (size_t)64 << 10;
+}
+/* Everybody of my node learns the counts of all of it; NULL: no memory */
+size_t *mci_coll_node_counts(struct coll_call *call, size_t *mine);
 /* Into how many parts a vector is cut, so that one crosses the network while others are folded. */
 int mci_coll_parts(size_t nbytes);
 

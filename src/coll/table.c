@@ -56,12 +56,14 @@ static bool is_in_order(const struct coll_call *call, const struct coll_node *no
     return tiers_of(call)->is_blocked || commutes(call, node);
 }
 
+static bool is_even(const struct coll_call *call, const struct coll_node *node)
+{
+    return tiers_of(call)->is_even && is_in_order(call, node);
+}
+
 static bool slices_can(const struct coll_call *call, const struct coll_node *node)
 {
-    const struct coll_tiers *tiers = tiers_of(call);
-
-    return tiers->is_even && call->args.count >= (size_t)tiers->local_size &&
-           is_in_order(call, node);
+    return call->args.count >= (size_t)tiers_of(call)->local_size && is_even(call, node);
 }
 
 static const struct coll_when FITS = {mci_coll_slots_fit, "fits the slots"};
@@ -70,7 +72,9 @@ static const struct coll_when COMMUTES = {commutes, "op commutes"};
 static const struct coll_when BLOCKED = {is_blocked, "ranks of a node are consecutive"};
 static const struct coll_when IN_ORDER = {is_in_order,
                                           "op commutes, or ranks of a node are consecutive"};
-static const struct coll_when SLICES = {slices_can, "as many ranks on each node; as for leaders"};
+static const struct coll_when EVEN = {is_even, "as many ranks on each node; as for leaders"};
+static const struct coll_when SLICES = {slices_can,
+                                        "as many ranks on each node, and elements; as for leaders"};
 
 /* ---- rows ---- */
 #define SLOTS                                                                                      \
@@ -124,14 +128,18 @@ const struct coll_row mci_coll_rows[] = {
 
     {COLL_GATHER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
     {COLL_GATHER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
+    {COLL_GATHER, TIER_NODES, "leaders", STAGES(gather_leaders), 3, 0, 8 * K, NULL, true},
     {COLL_GATHER, TIER_MESSAGES, "binomial", PLAN(gather_binomial), 0, 0, 0, NULL, true},
     {COLL_GATHER, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 8 * K, 0, NULL, true},
+    {COLL_GATHERV, TIER_NODES, "leaders", STAGES(gatherv_leaders), 3, 0, 0, NULL, true},
     {COLL_GATHERV, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 0, 0, NULL, true},
 
     {COLL_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
     {COLL_SCATTER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
+    {COLL_SCATTER, TIER_NODES, "leaders", STAGES(scatter_leaders), 3, 0, 8 * K, NULL, true},
     {COLL_SCATTER, TIER_MESSAGES, "binomial", PLAN(scatter_binomial), 0, 0, 0, NULL, true},
     {COLL_SCATTER, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 8 * K, 0, NULL, true},
+    {COLL_SCATTERV, TIER_NODES, "leaders", STAGES(scatterv_leaders), 3, 0, 0, NULL, true},
     {COLL_SCATTERV, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 0, 0, NULL, true},
 
     {COLL_ALLGATHER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
@@ -145,10 +153,18 @@ const struct coll_row mci_coll_rows[] = {
 
     {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
     {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODES, "leaders", STAGES(reduce_scatter_leaders), 3, 0, 0,
+     &IN_ORDER, false},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODES, "slices", STAGES(reduce_scatter_slices), 2, 32 * K, 0,
+     &EVEN, false},
     {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0, 0,
      NULL, true},
     {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 0, 128 * K, 0,
      &COMMUTES, false},
+    {COLL_REDUCE_SCATTER, TIER_NODES, "leaders", STAGES(reduce_scatter_leaders), 3, 0, 0, &IN_ORDER,
+     false},
+    {COLL_REDUCE_SCATTER, TIER_NODES, "slices", STAGES(reduce_scatter_slices), 2, 32 * K, 0, &EVEN,
+     false},
     {COLL_REDUCE_SCATTER, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0, 0, NULL,
      true},
     {COLL_REDUCE_SCATTER, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 0, 128 * K, 0,
@@ -156,14 +172,18 @@ const struct coll_row mci_coll_rows[] = {
 
     {COLL_ALLTOALL, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
     {COLL_ALLTOALL, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
+    {COLL_ALLTOALL, TIER_NODES, "leaders", STAGES(alltoall_leaders), 3, 0, 1 * K, NULL, true},
     {COLL_ALLTOALL, TIER_MESSAGES, "bruck", PLAN(alltoall_bruck), 0, 0, 0, NULL, true},
     {COLL_ALLTOALL, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 1 * K, 0, NULL, true},
+    {COLL_ALLTOALLV, TIER_NODES, "leaders", STAGES(alltoallv_leaders), 3, 0, 0, NULL, true},
     {COLL_ALLTOALLV, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 0, 0, NULL, true},
 
     {COLL_SCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, false},
+    {COLL_SCAN, TIER_NODES, "leaders", STAGES(scan_leaders), 3, 0, 0, &BLOCKED, false},
     {COLL_SCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, false},
     {COLL_SCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, true},
     {COLL_EXSCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, false},
+    {COLL_EXSCAN, TIER_NODES, "leaders", STAGES(scan_leaders), 3, 0, 0, &BLOCKED, false},
     {COLL_EXSCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, false},
     {COLL_EXSCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, true},
 };

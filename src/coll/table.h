@@ -32,7 +32,7 @@ struct coll_row {
 extern const struct coll_row mci_coll_rows[];
 extern const size_t mci_coll_row_count;
 
-#define COLL_RULES_MAX 32
+#define COLL_RULES_MAX 64
 struct coll_rules {
     int count;
     struct coll_rule {
@@ -40,7 +40,7 @@ struct coll_rules {
         size_t from;
     } list[COLL_RULES_MAX];
 };
-/* "allreduce:ring@64k,bcast:chain": at an error the text names what is wrong and what is known;
+/* "allreduce:ring@64k,*:leaders": at an error the text names what is wrong and what is known;
  * err: its code. */
 mcomm_err_t mci_coll_rules_parse(const char *text, mcomm_err_t err, struct coll_rules *rules);
 enum coll_kind mci_coll_kind_of(const char *name, size_t length); /* 0: none */

@@ -49,6 +49,37 @@ const int *mci_coll_leaders_with_root(struct coll_call *call, int root, int *pla
     return ranks;
 }
 
+size_t *mci_coll_nodes_counts(struct coll_call *call, size_t each)
+{
+    const struct coll_tiers *tiers = coll_tiers_of(call);
+    size_t nodes = (size_t)call->comm->node_count;
+    size_t *lists = mci_coll_stages_scratch(call->stages, 2 * nodes * sizeof(*lists));
+
+    for (size_t i = 0; i < nodes && lists != NULL; i++) {
+        lists[i] = (size_t)tiers->sizes[i] * each;
+        lists[nodes + i] = (size_t)tiers->begin[i] * each;
+    }
+    return lists;
+}
+
+size_t *mci_coll_node_counts(struct coll_call *call, size_t *mine)
+{
+    size_t n = (size_t)coll_tiers_of(call)->local_size;
+    size_t *counts = mci_coll_stages_scratch(call->stages, n * sizeof(*counts));
+
+    if (counts == NULL)
+        return NULL;
+    counts[0] = *mine; /* if alone */
+    mci_coll_on_node(call, STAGE_ALL,
+                     (struct coll_args){.kind = COLL_ALLGATHER,
+                                        .sendbuf = mine,
+                                        .recvbuf = counts,
+                                        .count = sizeof(*counts),
+                                        .dtype = MCOMM_BYTE,
+                                        .elem = 1});
+    return counts;
+}
+
 int mci_coll_parts(size_t nbytes)
 {
     size_t parts = nbytes / PART_NBYTES;

@@ -36,6 +36,9 @@ MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bit
 	%D%/coll_all_leaders.mp %D%/coll_rules.mp %D%/coll_death_stages4.mp \
 	%D%/coll_death_stages7.mp %D%/coll_death_slices4.mp %D%/coll_death_slices6.mp \
 	%D%/coll_all.mp %D%/coll_all_nodes.mp %D%/coll_all_pmix.mp
+MP_CASES += %D%/coll_far_leaders.mp %D%/coll_far_slices.mp %D%/coll_far_check.mp \
+	%D%/coll_far_kill_blocking4.mp %D%/coll_far_kill_blocking7.mp \
+	%D%/coll_far_kill_nonblocking4.mp %D%/coll_far_kill_nonblocking7.mp
 EXTRA_DIST += %D%/coll_check.h
 MP_PROGS += %D%/coll_wrong %D%/coll_storm %D%/coll_kill %D%/coll_calls
 %C%_coll_calls_LDADD = $(LDADD) -lpthread
