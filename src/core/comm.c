@@ -390,7 +390,9 @@ const char *mci_comm_text(const struct mci_comm *comm)
 /* ---- failures ------------------------------------------------------------------------------- */
 int mci_comm_first_failed(const struct mci_comm *comm)
 {
-    for (int i = 0; comm != NULL && comm->failed_count > 0 && i < comm->size; i++) {
+    if (comm == NULL || comm->group == NULL) /* freed, or the library has ended */
+        return -1;
+    for (int i = 0; comm->failed_count > 0 && i < comm->size; i++) {
         if (mci_peer_is_failed(comm->group->peers[i]) && !comm->group->peers[i]->has_left)
             return i;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * test and wait in all their forms. Lists are checked as a whole before anything is waited for. A
- * handle is looked up again after each wait, so a request that another thread took away meanwhile
- * is an error and not a stray pointer.
+ * test and wait in all their forms. Lists are checked as a whole before anything is waited for.
+ * That no other thread tests, waits for or frees the same request meanwhile is the caller's part: a
+ * request that one thread waits for is not looked up again before the wait is over.
  */
 #include "config.h"
 

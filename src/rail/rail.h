@@ -80,7 +80,9 @@ struct mci_peer {
     uint64_t proc_id;  /* identity: random, new for every process */
     uint64_t node_key; /* equal = may share memory */
     int64_t pid;
-    size_t eager_max; /* largest payload worth sending as one frame; set when ready, else tcp's */
+    /* Largest payload worth sending as one frame; set when ready, else tcp's. Read without the
+     * lock, too. */
+    _Atomic size_t eager_max;
     struct mci_list waiting;     /* frames and operations queued until it is ready */
     struct mci_list doomed_link; /* a frame to it was lost: it is about to be given up */
     struct mci_card *card;

@@ -557,11 +557,22 @@ static void queries_check_their_arguments(void **state)
     mcomm_free(NULL);
 }
 
+/* An error text may be made after the end, for a communicator that lives on as a zombie. */
+static void no_rank_of_a_communicator_without_group_is_named_as_failed(void **state)
+{
+    struct mci_comm comm = {.size = 3, .failed_count = 1};
+
+    (void)state;
+    assert_int_equal(mci_comm_first_failed(&comm), -1);
+    assert_int_equal(mci_comm_first_failed(NULL), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(group_sets_equal_plain_lists),
         cmocka_unit_test(group_incl_excl_and_compare),
+        cmocka_unit_test(no_rank_of_a_communicator_without_group_is_named_as_failed),
         cmocka_unit_test_setup(request_is_freed_by_the_test_that_finds_it_done, requests_start),
         cmocka_unit_test_setup(error_of_the_operation_is_returned_with_its_text, requests_start),
         cmocka_unit_test_setup(wait_that_times_out_leaves_the_request, requests_start),
