@@ -156,21 +156,23 @@ static void print_json(const struct results *r)
 {
     const struct replay_counters *s = r->sum;
 
-    printf(
-        "{\"requests\": %" PRIu64 ", \"ranks\": %d, \"tokens\": %" PRIu64
-        ", \"hit_tokens\": %" PRIu64 ", \"token_hit_ratio\": %.6f, \"local_hits\": %" PRIu64
-        ", \"remote_hits\": %" PRIu64 ", \"node_hits\": %" PRIu64 ", \"network_hits\": %" PRIu64
-        ", \"misses\": %" PRIu64 ", \"puts\": %" PRIu64 ", \"evictions\": %" PRIu64
-        ", \"verify_errors\": %" PRIu64 ", \"malformed_lines\": %zu, \"put_p50_us\": %.3f"
-        ", \"put_p99_us\": %.3f, \"get_p50_us\": %.3f, \"get_p99_us\": %.3f, \"gbps\": %.4f"
-        ", \"stored_bytes\": %" PRIu64 ", \"capacity_bytes\": %" PRIu64
-        ", \"resident_bytes\": %" PRIu64 ", \"seconds\": %.4f}\n",
-        s->requests, r->ranks, s->tokens, s->hit_tokens, r->ratio, s->local_hits,
-        s->node_hits + s->remote_hits, s->node_hits, s->remote_hits, s->misses, s->puts,
-        s->evictions, s->verify_errors, r->trace->malformed,
-        histogram_percentile_us(&s->put_times, 0.5), histogram_percentile_us(&s->put_times, 0.99),
-        histogram_percentile_us(&s->get_times, 0.5), histogram_percentile_us(&s->get_times, 0.99),
-        r->gbps, s->stored_bytes, s->capacity_bytes, s->rss_bytes, r->seconds);
+    printf("{\"requests\": %" PRIu64 ", \"ranks\": %d, \"tokens\": %" PRIu64
+           ", \"hit_tokens\": %" PRIu64 ", \"token_hit_ratio\": %.6f, \"local_hits\": %" PRIu64
+           ", \"remote_hits\": %" PRIu64 ", \"node_hits\": %" PRIu64 ", \"network_hits\": %" PRIu64
+           ", \"misses\": %" PRIu64 ", \"puts\": %" PRIu64 ", \"evictions\": %" PRIu64
+           ", \"verify_errors\": %" PRIu64 ", \"malformed_lines\": %zu, \"put_p50_us\": %.3f"
+           ", \"put_p99_us\": %.3f, \"get_p50_us\": %.3f, \"get_p99_us\": %.3f, \"gbps\": %.4f"
+           ", \"stored_bytes\": %" PRIu64 ", \"capacity_bytes\": %" PRIu64
+           ", \"capacity_asked_bytes\": %" PRIu64 ", \"resident_bytes\": %" PRIu64
+           ", \"seconds\": %.4f}\n",
+           s->requests, r->ranks, s->tokens, s->hit_tokens, r->ratio, s->local_hits,
+           s->node_hits + s->remote_hits, s->node_hits, s->remote_hits, s->misses, s->puts,
+           s->evictions, s->verify_errors, r->trace->malformed,
+           histogram_percentile_us(&s->put_times, 0.5),
+           histogram_percentile_us(&s->put_times, 0.99),
+           histogram_percentile_us(&s->get_times, 0.5),
+           histogram_percentile_us(&s->get_times, 0.99), r->gbps, s->stored_bytes,
+           s->capacity_bytes, s->capacity_asked_bytes, s->rss_bytes, r->seconds);
 }
 
 static void print_csv(const struct results *r)
@@ -215,9 +217,11 @@ static void print_table(const struct results *r)
            histogram_percentile_us(&s->get_times, 0.99));
     printf("moved            %.2f GB in %.2f s = %.3f GB/s\n", (double)s->bytes / 1e9, r->seconds,
            r->gbps);
-    printf("memory           %.0f MB of values in %.0f MB of capacity; %.0f MB resident in all\n",
+    printf("memory           %.0f MB of values in %.0f MB of capacity (%.0f MB asked for, rounded "
+           "up to "
+           "whole slabs); %.0f MB resident in all\n",
            (double)s->stored_bytes / 1e6, (double)s->capacity_bytes / 1e6,
-           (double)s->rss_bytes / 1e6);
+           (double)s->capacity_asked_bytes / 1e6, (double)s->rss_bytes / 1e6);
 }
 
 static int replay_and_print(const struct arguments *args, const struct trace *trace, int rank)

@@ -296,6 +296,7 @@ static mcomm_err_t store_open(struct replay *r)
 
     attr.capacity = r->options->capacity ? r->options->capacity : default_capacity(r);
     attr.max_objects = r->trace->distinct_blocks * 2;
+    r->counters.capacity_asked_bytes = attr.capacity;
     err = mcomm_kv_open(comm, &attr, &r->kv);
     if (err != MCOMM_SUCCESS)
         snprintf(r->error, r->error_nbytes, "cannot open the store: %s: %s", mcomm_err_text(err),

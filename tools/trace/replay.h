@@ -32,7 +32,8 @@ struct replay_counters {
     uint64_t verify_errors;
     uint64_t bytes; /* read and written */
     uint64_t local_hits, node_hits, remote_hits;
-    uint64_t evictions, stored_bytes, stored_objects, capacity_bytes;
+    uint64_t evictions, stored_bytes, stored_objects;
+    uint64_t capacity_bytes, capacity_asked_bytes; /* the store rounds up */
     uint64_t rss_bytes;
     struct histogram put_times, get_times;
 };
