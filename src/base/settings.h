@@ -13,7 +13,7 @@
 
 typedef size_t mci_setting_size; /* "2M", "64k", "1.5G" */
 typedef int64_t mci_setting_int; /* "-1" */
-typedef int mci_setting_ms;      /* "500", "2s", "1m"; -1 = for ever */
+typedef int mci_setting_ms;      /* "500ms", "2s", "1m"; -1 = for ever */
 typedef bool mci_setting_bool;   /* yes no on off true false 1 0 */
 typedef const char *mci_setting_string;
 typedef const char *mci_setting_secret; /* a string that is never shown */
@@ -34,6 +34,11 @@ const char *mci_settings_text(mcomm_info_t info, const char *key);
 /* A size / integer setting overlaid by info. Bad text in info: MCOMM_ERR_INFO. */
 mcomm_err_t mci_settings_size(mcomm_info_t info, const char *key, size_t *value_p);
 mcomm_err_t mci_settings_int(mcomm_info_t info, const char *key, int64_t *value_p); /* also ms */
+/* Log what in the environment looks like a slip: names that are no setting, short times without
+ * unit. */
+void mci_settings_warn(void);
+/* The variable that is spelt most like name, and how many letters differ; NULL: none at all. */
+const char *mci_settings_nearest(const char *name, size_t nbytes, size_t *distance_p);
 /* The list for mcomm_setting_get(); also before load: then what load would find. */
 size_t mci_settings_count(void);
 void mci_settings_describe(size_t index, mcomm_setting_t *setting); /* all but struct_size */

@@ -143,7 +143,7 @@ const char *mci_text_syntax(const char *type)
     static const char *const syntax[][2] = {
         {"size", "bytes, as in 65536, 64k, 1.5G"},
         {"int", "a whole number"},
-        {"ms", "milliseconds or with unit, as in 500, 2s, 1m; -1 is for ever"},
+        {"ms", "with unit, as in 500ms, 2s, 1m, 1h; without one milliseconds; -1 is for ever"},
         {"bool", "yes or no"},
     };
 

@@ -232,7 +232,7 @@ static mcomm_err_t words_check(void)
 
 static mcomm_err_t base_start(const mcomm_init_attr_t *attr)
 {
-    static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+    static pthread_once_t fork_once = PTHREAD_ONCE_INIT, warn_once = PTHREAD_ONCE_INIT;
     mcomm_err_t err = mci_settings_load();
 
     if (err != MCOMM_SUCCESS)
@@ -243,6 +243,7 @@ static mcomm_err_t base_start(const mcomm_init_attr_t *attr)
         return err;
     }
     pthread_once(&fork_once, fork_watch);
+    pthread_once(&warn_once, mci_settings_warn);
     mci_clock_init();
     mci_copy_start();
     mci_core.is_single_thread = attr->thread_level == MCOMM_THREAD_SINGLE;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -209,6 +210,59 @@ static void older_struct_is_filled_as_far_as_it_goes(void **state)
     assert_int_equal(((unsigned char *)&setting.help)[0], 0x5a);
 }
 
+/* What mci_settings_warn() says about one variable. */
+static const char *warnings(const char *name, const char *value)
+{
+    static char text[2000];
+    FILE *file = tmpfile();
+    int saved = dup(STDERR_FILENO);
+    size_t n;
+
+    assert_non_null(file);
+    setenv(name, value, 1);
+    dup2(fileno(file), STDERR_FILENO);
+    mci_settings_warn();
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    unsetenv(name);
+    rewind(file);
+    n = fread(text, 1, sizeof(text) - 1, file);
+    text[n] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void unknown_variable_is_told_with_the_nearest_name(void **state)
+{
+    const char *text = warnings("MCOMM_STARTUP_TIMOUT", "5s");
+
+    (void)state;
+    assert_non_null(strstr(text, "MCOMM_STARTUP_TIMOUT"));
+    assert_non_null(strstr(text, "MCOMM_STARTUP_TIMEOUT"));
+    assert_null(strstr(text, "5s")); /* it may be a secret */
+    text = warnings("MCOMM_SOMETHING_ELSE_ALTOGETHER", "1");
+    assert_non_null(strstr(text, "MCOMM_SOMETHING_ELSE_ALTOGETHER"));
+    assert_null(strstr(text, "did you mean"));
+    assert_non_null(strstr(warnings("MCOMM_STARTUP", "5s"), "MCOMM_STARTUP in"));
+    assert_string_equal(warnings("MCOMM_TEST_ANYTHING", "1"), "");
+    assert_string_equal(warnings("MCOMM_STARTUP_TIMEOUT", "5s"), "");
+    assert_string_equal(warnings("MCOMMENT", "1"), "");
+}
+
+static void short_time_without_unit_is_told(void **state)
+{
+    const char *text = warnings("MCOMM_STARTUP_TIMEOUT", "5");
+
+    (void)state;
+    assert_non_null(strstr(text, "MCOMM_STARTUP_TIMEOUT=5 "));
+    assert_non_null(strstr(text, "write 5s"));
+    assert_string_equal(warnings("MCOMM_STARTUP_TIMEOUT", "5ms"), "");
+    assert_string_equal(warnings("MCOMM_STARTUP_TIMEOUT", "0"), "");
+    assert_string_equal(warnings("MCOMM_REAP_TIMEOUT", "-1"), "");
+    assert_string_equal(warnings("MCOMM_STARTUP_TIMEOUT", "5000"), "");
+    assert_string_equal(warnings("MCOMM_SPIN", "5"), ""); /* no time */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +273,8 @@ int main(void)
         cmocka_unit_test(info_overlays_setting),
         cmocka_unit_test(info_refuses_bad_keys_and_values),
         cmocka_unit_test(list_is_complete_and_every_default_is_readable),
+        cmocka_unit_test(unknown_variable_is_told_with_the_nearest_name),
+        cmocka_unit_test(short_time_without_unit_is_told),
         cmocka_unit_test(older_struct_is_filled_as_far_as_it_goes),
     };
 
