@@ -952,19 +952,23 @@ typedef struct mcomm_kv_stats {
 } mcomm_kv_stats_t;
 
 /** Open a store over comm. Collective; attributes may differ between ranks; a bad one at one rank
- * is an error at all. comm's time limit is not the store's: a call that needs another rank (one on
- * another node, or at close any) waits until that answers or is declared dead, also while it is
- * stopped, since a step that was given up half-way could leave the object locked. @blocks yes */
+ * is an error at all. comm's time limit (mcomm_comm_set_timeout(), as it is now) is the store's: a
+ * call waits that long for a rank on another node that does not answer, once, then ends with
+ * MCOMM_ERR_TIMEOUT. A change that ended so may still be made when the rank goes on, whole.
+ * Without a limit a rank is waited for until it answers or is declared dead. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr,
                                        mcomm_kv_t *kv_p);
-/** Close and free; views must be released before. Collective: waits for all members that live.
+/** Close and free; views must be released before. Collective: waits for all members that live,
+ * within the store's time limit; MCOMM_ERR_TIMEOUT: not all were there, and it is freed.
  * @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_close(mcomm_kv_t *kv_p);
 /**
  * Store nbytes of value under key.
  * @return MCOMM_SUCCESS: every later get finds it; MCOMM_ERR_EXISTS; MCOMM_ERR_NO_SPACE (after the
  *         put time-out); MCOMM_ERR_TOO_LARGE; MCOMM_ERR_TIMEOUT (others changed the object again
- *         and again for 10 s; gets, too); MCOMM_ERR_PROC_FAILED. On an error the old value stays.
+ *         and again for 10 s, gets, too; or a rank on another node did not answer within the
+ *         store's time limit: the value may still be put); MCOMM_ERR_PROC_FAILED. On any other
+ *         error the old value stays.
  * @threads any thread
  */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_put(mcomm_kv_t kv, const void *key, size_t key_nbytes,

@@ -23,7 +23,13 @@ static inline mcomm_err_t kv_enter(mcomm_kv_t handle, struct mci_kv **kv_p)
     if (KV_UNLIKELY(err != MCOMM_SUCCESS))
         return err;
     *kv_p = mci_handle_get(MCI_HANDLE_KV, handle);
-    return KV_LIKELY(*kv_p != NULL) ? MCOMM_SUCCESS : kv_bad(handle);
+    if (KV_UNLIKELY(*kv_p == NULL))
+        return kv_bad(handle);
+    if ((*kv_p)->has_far) {
+        mci_kv_late_forget();
+        mci_kv_orphans_settle(*kv_p);
+    }
+    return MCOMM_SUCCESS;
 }
 
 static mcomm_err_t key_bad(const void *key, size_t key_nbytes)
@@ -115,8 +121,7 @@ mcomm_err_t mcomm_kv_close(mcomm_kv_t *kv_p)
     if (err != MCOMM_SUCCESS)
         return err;
     *kv_p = MCOMM_KV_NULL;
-    mci_kv_close(kv);
-    return MCOMM_SUCCESS;
+    return mci_kv_close(kv);
 }
 
 /* ---- single objects ---- */
@@ -385,8 +390,8 @@ mcomm_err_t mcomm_kv_put_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, siz
         err = put_how(kv, attr, &how);
     if (err != MCOMM_SUCCESS)
         return err;
-    return mci_kv_has_far(kv) ? mci_kv_group_put(kv, items, count, &how)
-                              : mci_kv_each(kv, items, count, item_put, &how);
+    return kv->has_far ? mci_kv_group_put(kv, items, count, &how)
+                       : mci_kv_each(kv, items, count, item_put, &how);
 }
 
 mcomm_err_t mcomm_kv_get_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, size_t count)
@@ -396,7 +401,7 @@ mcomm_err_t mcomm_kv_get_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, siz
 
     if (err != MCOMM_SUCCESS)
         return err;
-    if (!mci_kv_has_far(kv))
+    if (!kv->has_far)
         return mci_kv_each(kv, items, count, item_get, NULL);
     return items_explain(mci_kv_group_get(kv, items, count, KV_WANT_INTO), items, count);
 }
@@ -408,7 +413,7 @@ mcomm_err_t mcomm_kv_exists_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, 
 
     if (err != MCOMM_SUCCESS)
         return err;
-    if (mci_kv_has_far(kv))
+    if (kv->has_far)
         (void)mci_kv_group_get(kv, items, count, KV_WANT_SIZE);
     else
         (void)mci_kv_each(kv, items, count, item_exists, NULL);
@@ -425,7 +430,7 @@ mcomm_err_t mcomm_kv_remove_batch(mcomm_kv_t kv_handle, mcomm_kv_item_t *items, 
 
     if (err != MCOMM_SUCCESS)
         return err;
-    if (!mci_kv_has_far(kv))
+    if (!kv->has_far)
         return mci_kv_each(kv, items, count, item_remove, NULL);
     return items_explain(mci_kv_group_remove(kv, items, count), items, count);
 }

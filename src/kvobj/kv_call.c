@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Calls as frames. A call is in the list until its last answer has come, its peer has failed or the
- * caller's patience is at an end; what comes later finds nothing and is dropped.
+ * caller's patience is at an end; what comes later is for its orphans (kv_late.c), if any.
  */
 #include "config.h"
 
@@ -33,6 +33,7 @@ void mci_kv_calls_end(struct mci_peer *peer)
         if (call->peer == peer)
             call_end(call, MCOMM_ERR_PROC_FAILED);
     }
+    mci_kv_orphans_end(peer, 0, MCOMM_ERR_PROC_FAILED);
 }
 
 /* ---- asking ---- */
@@ -43,7 +44,8 @@ void mci_kv_frame_start(struct mci_kv *kv, struct kv_call *call, const void *byt
 
     mci_engine_lock();
     call->peer = mci_comm_peer(kv->core_comm, call->rank);
-    call->id = ++next_id;
+    next_id = next_id % UINT32_MAX + 1; /* 0 is of what is not answered */
+    call->id = next_id;
     mci_list_push(&calls, &call->link);
     frame.w0 = kv->core_comm->ctx;
     frame.w1 = call->id;
@@ -60,14 +62,26 @@ void mci_kv_frame_wait(struct mci_kv *kv, struct kv_call *call)
     mcomm_err_t err = MCOMM_SUCCESS;
 
     mci_engine_lock();
-    mci_rma_wait_begin(&w, call->peer, kv->core_comm->timeout_ms);
-    if (call->is_late)
-        err = MCOMM_ERR_TIMEOUT;
+    mci_rma_wait_begin(&w, call->peer, mci_kv_is_late(call->rank) ? 0 : kv->core_comm->timeout_ms);
     while (!*is_done && err == MCOMM_SUCCESS)
         err = mci_rma_wait_step(&w);
-    if (!*is_done)
+    if (!*is_done) {
+        if (call->given_up != NULL)
+            call->given_up(call->arg, call);
         call_end(call, err);
+    }
     mci_engine_unlock();
+}
+
+mcomm_err_t mci_kv_frame_post(struct mci_kv *kv, int rank, int op, const void *bytes, size_t nbytes)
+{
+    struct mci_frame frame = {.am = MCI_AM_KV_CALL, .flags = (uint8_t)op, .w0 = kv->core_comm->ctx};
+    mcomm_err_t err;
+
+    mci_engine_lock();
+    err = mci_peer_send(mci_comm_peer(kv->core_comm, rank), &frame, bytes, nbytes, NULL);
+    mci_engine_unlock();
+    return err;
 }
 
 void mci_kv_call_start(struct mci_kv *kv, struct kv_call *call, const void *bytes, size_t nbytes)
@@ -80,8 +94,26 @@ void mci_kv_call_start(struct mci_kv *kv, struct kv_call *call, const void *byte
 void mci_kv_call_wait(struct mci_kv *kv, struct kv_call *call)
 {
     kv->remote->call_wait(kv, call);
+    mci_kv_late_note(call->rank, call->err);
     if (call->err == MCOMM_ERR_PROC_FAILED)
         mci_kv_rank_died(kv, call->rank);
+}
+
+mcomm_err_t mci_kv_call_post(struct mci_kv *kv, int rank, enum kv_call_op op,
+                             const struct kv_ask *ask)
+{
+    struct {
+        struct kv_ask ask;
+        uint64_t key;
+    } bytes = {.ask = *ask};
+    struct kv_waiter w = {.timeout_ms = KV_AGAIN_MS};
+    mcomm_err_t err;
+
+    bytes.ask.key_nbytes = sizeof(bytes.key);
+    do
+        err = kv->remote->call_post(kv, rank, (int)op, &bytes, sizeof(bytes));
+    while (err == MCOMM_ERR_NO_MEM && mci_kv_wait_step(&w) == MCOMM_SUCCESS);
+    return err;
 }
 
 bool mci_kv_call_take(struct kv_call *call, const void *bytes, size_t nbytes)
@@ -122,13 +154,19 @@ static void on_reply(struct mci_peer *peer, const struct mci_frame *frame, const
         if (c->id == frame->w1 && c->peer == peer)
             call = c;
     }
+    if (call == NULL && !mci_kv_orphan_is(peer, frame->w1))
+        return;
     if (payload == NULL && frame->nbytes > 0) {
-        if (call != NULL)
-            mci_rma_defer(peer, frame, sink, on_reply);
+        mci_rma_defer(peer, frame, sink, on_reply);
         return;
     }
-    if (call == NULL)
+    if (call == NULL) {
+        if (frame->aux != MCOMM_SUCCESS)
+            mci_kv_orphans_end(peer, frame->w1, (mcomm_err_t)frame->aux);
+        else if (!mci_kv_orphans_take(peer, frame->w1, payload, frame->nbytes))
+            mci_peer_fail(peer, "an answer about objects that is not well formed");
         return;
+    }
     if (frame->aux != MCOMM_SUCCESS)
         call_end(call, (mcomm_err_t)frame->aux);
     else if (!mci_kv_call_take(call, payload, frame->nbytes))

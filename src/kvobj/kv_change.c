@@ -35,8 +35,7 @@ static int written_at(const struct kv_change *c)
 }
 
 static void changes_flush(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                          enum kv_area area, int (*rank_of)(const struct kv_change *c),
-                          struct kv_late *late)
+                          enum kv_area area, int (*rank_of)(const struct kv_change *c))
 {
     int flushed = -1;
     mcomm_err_t err = MCOMM_SUCCESS;
@@ -48,8 +47,7 @@ static void changes_flush(struct mci_kv *kv, struct kv_change *changes, size_t c
             continue;
         if (rank != flushed) {
             flushed = rank;
-            err = kv_late_has(late, rank) ? MCOMM_ERR_TIMEOUT : kv->remote->flush(kv, rank, area);
-            kv_late_note(late, rank, err);
+            err = kv->remote->flush(kv, rank, area);
             if (err == MCOMM_ERR_PROC_FAILED)
                 mci_kv_rank_died(kv, rank);
             for (size_t j = i + 1; j < count && err != MCOMM_SUCCESS; j++)
@@ -83,25 +81,22 @@ static void far_ask(struct kv_change *c, uint64_t expect)
                                      .loc = c->loc,
                                      .expect = expect,
                                      .hint = c->hint,
-                                     .mode = c->mode};
-    if (c->wr != NULL && c->wr->held != NULL)
-        c->publish.record = c->wr;
+                                     .mode = c->mode,
+                                     .wr = c->wr,
+                                     .has_record = c->wr != NULL && c->wr->held != NULL};
 }
 
 /* What a home answered. */
 static void far_end(struct kv_change *c)
 {
     c->is_published = c->publish.err == MCOMM_SUCCESS;
-    if (c->is_published && c->publish.record != NULL)
+    if (c->is_published && c->publish.has_record)
         c->wr->is_counted = true;
-    if (c->publish.err == MCOMM_ERR_TIMEOUT && c->wr != NULL)
-        c->wr->is_counted = false; /* it may still become the value: it stays counted */
     change_end(c, c->publish.err);
 }
 
 /* ---- records that are held here, to lenders that are not the home ---- */
-static void helds_send(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                       struct kv_late *late)
+static void helds_send(struct mci_kv *kv, struct kv_change *changes, size_t count)
 {
     struct kv_publish *asks[KV_FAR_GROUP];
     struct kv_change *owners[KV_FAR_GROUP];
@@ -118,7 +113,7 @@ static void helds_send(struct mci_kv *kv, struct kv_change *changes, size_t coun
         owners[num_asks] = c;
         asks[num_asks++] = &c->publish;
     }
-    mci_kv_far_publish(kv, KV_CALL_WRITE, asks, num_asks, late);
+    mci_kv_far_publish(kv, KV_CALL_WRITE, asks, num_asks);
     for (size_t i = 0; i < num_asks; i++) {
         if (asks[i]->err != MCOMM_SUCCESS) {
             change_end(owners[i], asks[i]->err);
@@ -140,8 +135,7 @@ static void far_look(struct kv_change *c)
     far_end(c);
 }
 
-static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                         struct kv_late *late)
+static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t count)
 {
     struct kv_publish *asks[KV_FAR_GROUP];
     size_t num_asks = 0;
@@ -152,7 +146,7 @@ static void changes_look(struct mci_kv *kv, struct kv_change *changes, size_t co
         far_ask(&changes[i], 0);
         asks[num_asks++] = &changes[i].publish;
     }
-    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks, late);
+    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks);
     for (size_t i = 0; i < count; i++) {
         if (changes[i].step != KV_CHANGE_NEW)
             continue;
@@ -190,7 +184,7 @@ static bool is_header_far(const struct kv_change *c)
 
 /* As headers_read(), with room for count fetches. */
 static void headers_fetch(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                          struct kv_fetch *fetches, struct kv_late *late)
+                          struct kv_fetch *fetches)
 {
     size_t n = 0;
 
@@ -201,7 +195,7 @@ static void headers_fetch(struct mci_kv *kv, struct kv_change *changes, size_t c
                                              .is_placed = true,
                                              .spot = changes[i].spot};
     if (n > 0)
-        mci_kv_far_fetch(kv, fetches, n, late);
+        mci_kv_far_fetch(kv, fetches, n);
     n = 0;
     for (size_t i = 0; i < count; i++) {
         struct kv_change *c = &changes[i];
@@ -225,8 +219,7 @@ static void headers_fetch(struct mci_kv *kv, struct kv_change *changes, size_t c
  * The headers of those that are far, all at once if there is memory for it. What is none, or has
  * extents, is looked at one-sided.
  */
-static void headers_read(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                         struct kv_late *late)
+static void headers_read(struct mci_kv *kv, struct kv_change *changes, size_t count)
 {
     struct kv_fetch few[HEADERS_FEW], *all = NULL;
     size_t room = HEADERS_FEW;
@@ -237,7 +230,7 @@ static void headers_read(struct mci_kv *kv, struct kv_change *changes, size_t co
         room = count;
     for (size_t done = 0; done < count; done += room)
         headers_fetch(kv, changes + done, count - done < room ? count - done : room,
-                      all != NULL ? all : few, late);
+                      all != NULL ? all : few);
     mci_mem_free(all);
 }
 
@@ -256,13 +249,12 @@ static void origin_check(struct kv_change *c)
     c->origin = c->old.rec.origin;
 }
 
-static void olds_see(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                     struct kv_late *late)
+static void olds_see(struct mci_kv *kv, struct kv_change *changes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (changes[i].step == KV_CHANGE_OLD)
             old_read(kv, &changes[i]);
-    headers_read(kv, changes, count, late);
+    headers_read(kv, changes, count);
     for (size_t i = 0; i < count; i++)
         if (changes[i].step == KV_CHANGE_OLD)
             origin_check(&changes[i]);
@@ -276,13 +268,12 @@ static void old_count(struct mci_kv *kv, struct kv_change *c)
     if (c->is_lost)
         return;
     if (kv_is_mapped(kv, old->rank) || old->extents != NULL)
-        mci_kv_object_count(kv, old, -1);
+        (void)mci_kv_object_count(kv, old, -1);
     else
         c->is_counting = true;
 }
 
-static void olds_count(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                       struct kv_late *late)
+static void olds_count(struct mci_kv *kv, struct kv_change *changes, size_t count)
 {
     struct kv_publish *asks[KV_FAR_GROUP];
     size_t num_asks = 0;
@@ -299,7 +290,7 @@ static void olds_count(struct mci_kv *kv, struct kv_change *changes, size_t coun
                                          .hint = c->old.rec.nbytes};
         asks[num_asks++] = &c->publish;
     }
-    mci_kv_far_publish(kv, KV_CALL_COUNT, asks, num_asks, late);
+    mci_kv_far_publish(kv, KV_CALL_COUNT, asks, num_asks);
 }
 
 static void local_swap(struct mci_kv *kv, struct kv_change *c, struct kv_waiter *w)
@@ -319,7 +310,7 @@ static void local_swap(struct mci_kv *kv, struct kv_change *c, struct kv_waiter 
 }
 
 static void changes_swap(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                         struct kv_late *late, struct kv_waiter *w)
+                         struct kv_waiter *w)
 {
     struct kv_publish *asks[KV_FAR_GROUP];
     size_t num_asks = 0;
@@ -334,9 +325,10 @@ static void changes_swap(struct mci_kv *kv, struct kv_change *changes, size_t co
             continue;
         }
         far_ask(c, c->spot.loc);
+        c->publish.old = c->is_lost ? NULL : &c->old;
         asks[num_asks++] = &c->publish;
     }
-    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks, late);
+    mci_kv_far_publish(kv, KV_CALL_PUBLISH, asks, num_asks);
     for (size_t i = 0; i < count; i++) {
         struct kv_change *c = &changes[i];
 
@@ -348,23 +340,26 @@ static void changes_swap(struct mci_kv *kv, struct kv_change *changes, size_t co
     }
 }
 
-/* A home that would have had to wait: its lock is taken, or an entry made free, from here. */
-static void change_insert(struct mci_kv *kv, struct kv_change *c, struct kv_late *late,
-                          struct kv_waiter *w)
+/*
+ * A home where somebody held a lock, or whose directory is full of objects that it cannot evict
+ * alone: then this rank does. Look again, as long as w allows.
+ */
+static mcomm_err_t change_retry(struct mci_kv *kv, struct kv_change *c, struct kv_waiter *w)
 {
+    const struct kv_publish *p = &c->publish;
+    bool is_full = c->err == MCOMM_ERR_NO_SPACE;
     mcomm_err_t err;
 
-    c->step = KV_CHANGE_INSERT;
-    c->is_home_near = true; /* as far as the record is concerned: nobody takes it along */
-    helds_send(kv, c, 1, late);
-    changes_flush(kv, c, 1, KV_DATA, written_at, late);
-    if (c->step == KV_CHANGE_DONE)
-        return;
-    err = kv_late_has(late, c->home) ? MCOMM_ERR_TIMEOUT
-                                     : mci_kv_dir_insert(kv, c->key.hash, c->loc, c->hint, w);
-    kv_late_note(late, c->home, err);
-    c->is_published = err == MCOMM_SUCCESS;
-    change_end(c, err == MCOMM_ERR_EXISTS ? MCOMM_ERR_TRY_AGAIN : err);
+    if (is_full && p->has_spot && !mci_kv_dir_is_pinned(kv, &p->spot)) {
+        err = mci_kv_evict(kv, p->victim, &p->spot);
+        return err == MCOMM_SUCCESS || err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_TRY_AGAIN : err;
+    }
+    if (mci_kv_wait_step(w) == MCOMM_SUCCESS)
+        return MCOMM_ERR_TRY_AGAIN;
+    return is_full ? mci_kv_dir_full(c->home)
+                   : mci_err_set(MCOMM_ERR_TIMEOUT,
+                                 "a lock of the directory at rank %d is held since %d ms", c->home,
+                                 w->timeout_ms);
 }
 
 static void change_begin(struct mci_kv *kv, struct kv_change *c)
@@ -388,22 +383,24 @@ static void change_begin(struct mci_kv *kv, struct kv_change *c)
 }
 
 void mci_kv_changes_apply(struct mci_kv *kv, struct kv_change *changes, size_t count,
-                          struct kv_late *late, struct kv_waiter *w)
+                          struct kv_waiter *w)
 {
     for (size_t i = 0; i < count; i++)
         change_begin(kv, &changes[i]);
-    helds_send(kv, changes, count, late);
-    changes_flush(kv, changes, count, KV_DATA, written_at, late);
-    changes_flush(kv, changes, count, KV_META, written_at, late);
-    changes_look(kv, changes, count, late);
-    olds_see(kv, changes, count, late);
-    changes_swap(kv, changes, count, late, w);
-    olds_count(kv, changes, count, late);
+    helds_send(kv, changes, count);
+    changes_flush(kv, changes, count, KV_DATA, written_at);
+    changes_flush(kv, changes, count, KV_META, written_at);
+    changes_look(kv, changes, count);
+    olds_see(kv, changes, count);
+    changes_swap(kv, changes, count, w);
+    olds_count(kv, changes, count);
     for (size_t i = 0; i < count; i++) {
-        mci_kv_object_free(&changes[i].old);
-        if (changes[i].is_published && changes[i].is_lost && changes[i].loc == 0)
-            changes[i].err = MCOMM_ERR_NOT_FOUND; /* an entry without an object */
-        if (changes[i].err == MCOMM_ERR_UNSUPPORTED)
-            change_insert(kv, &changes[i], late, w);
+        struct kv_change *c = &changes[i];
+
+        mci_kv_object_free(&c->old);
+        if (c->is_published && c->is_lost && c->loc == 0)
+            c->err = MCOMM_ERR_NOT_FOUND; /* an entry without an object */
+        if (c->err == MCOMM_ERR_UNSUPPORTED || (c->err == MCOMM_ERR_NO_SPACE && !c->is_home_near))
+            c->err = change_retry(kv, c, w);
     }
 }

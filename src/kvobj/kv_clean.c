@@ -11,7 +11,7 @@
 #include "config.h"
 
 #include "base/mem.h"
-#include "kvobj/kv_priv.h"
+#include "kvobj/kv_far.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -112,18 +112,23 @@ mcomm_err_t mci_kv_evict(struct mci_kv *kv, struct mci_hash128 hash, const struc
 
     if (err != MCOMM_SUCCESS)
         return err;
-    err = mci_kv_dir_swap(kv, spot, 0, 0);
-    if (err == MCOMM_SUCCESS && !is_lost) {
-        mci_kv_object_count(kv, &obj, -1);
+    err = mci_kv_entry_swap(kv, hash, spot, NULL, is_lost ? NULL : &obj);
+    if (err == MCOMM_SUCCESS && !is_lost)
         kv_count_up(&head->evictions);
-    }
     mci_kv_object_free(&obj);
     return err;
 }
 
 /* ---- moving ---- */
-/* A copy of a record, bytes at src, in the open slab. Give it up or publish it, then room_done. */
-static bool record_move(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
+static struct kv_object object_at(const struct kv_rec *rec, int rank, uint32_t slab, uint64_t at)
+{
+    struct kv_object obj = {.rec = *rec, .rank = rank, .slab = slab, .at = at, .extents = NULL};
+
+    return obj;
+}
+
+/* A copy of a record, bytes at src, in the open slab; not counted. To be given up by room_done. */
+static bool record_copy(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
                         const char *src, struct kv_rec *rec, struct kv_room *room)
 {
     *rec = *old;
@@ -140,11 +145,19 @@ static bool record_move(struct mci_kv *kv, int rank, struct victim *v, const str
     return false;
 }
 
-static struct kv_object object_at(const struct kv_rec *rec, int rank, uint32_t slab, uint64_t at)
+/* The same of a head, counted: wr is DONE. Its extents stay what they are. */
+static bool head_copy(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
+                      const char *src, struct kv_writing *wr)
 {
-    struct kv_object obj = {.rec = *rec, .rank = rank, .slab = slab, .at = at, .extents = NULL};
-
-    return obj;
+    if (!record_copy(kv, rank, v, old, src, &wr->obj.rec, &wr->head))
+        return false;
+    wr->obj = object_at(&wr->obj.rec, rank, wr->head.slab, wr->head.at);
+    wr->is_counted = true;
+    wr->state = KV_WRITING_DONE;
+    if (mci_kv_object_count(kv, &wr->obj, 1) == MCOMM_SUCCESS)
+        return true;
+    wr->is_counted = false; /* or too much, which does no harm */
+    return false;
 }
 
 static bool is_to_keep(const struct victim *v, const struct kv_spot *spot)
@@ -159,78 +172,80 @@ static bool is_to_keep(const struct victim *v, const struct kv_spot *spot)
 static mcomm_err_t head_clean(struct mci_kv *kv, int rank, struct victim *v,
                               const struct kv_rec *old, const char *src, uint64_t at)
 {
-    struct kv_object before = object_at(old, rank, v->slab, at), after;
+    struct kv_object before = object_at(old, rank, v->slab, at);
     struct mci_hash128 hash = {old->lo, old->hi};
-    struct kv_room room;
+    struct kv_writing wr;
     struct kv_spot spot;
-    struct kv_rec rec;
     mcomm_err_t err = mci_kv_dir_find(kv, hash, &spot);
 
     if (err != MCOMM_SUCCESS)
         return err == MCOMM_ERR_NOT_FOUND ? MCOMM_SUCCESS : err;
     if (spot.loc != kv_loc_value(kv_place(rank, at), old->gen))
         return MCOMM_SUCCESS;
-    if (!is_to_keep(v, &spot) || !record_move(kv, rank, v, old, src, &rec, &room))
-        return mci_kv_evict(kv, hash, &spot);
-    after = object_at(&rec, rank, room.slab, room.at);
-    mci_kv_object_count(kv, &after, 1);
-    err = mci_kv_dir_swap(kv, &spot, kv_loc_value(kv_place(rank, room.at), rec.gen), rec.nbytes);
-    mci_kv_object_count(kv, err == MCOMM_SUCCESS ? &before : &after, -1);
-    mci_kv_room_done(kv, &room);
+    mci_kv_writing_begin(&wr);
+    if (is_to_keep(v, &spot) && head_copy(kv, rank, v, old, src, &wr))
+        err = mci_kv_entry_swap(kv, hash, &spot, &wr, &before);
+    else
+        err = mci_kv_evict(kv, hash, &spot);
+    mci_kv_writing_end(kv, &wr);
     return err;
 }
 
-/* An object's head again, with extent i elsewhere. Heads are never changed in place. */
-static bool head_renew(struct mci_kv *kv, int rank, struct victim *v, const struct kv_spot *spot,
-                       const struct kv_object *owner)
+/*
+ * An object's head again, with an extent elsewhere: wr->moved. Heads are never changed in place.
+ * SUCCESS; TRY_AGAIN: the entry changed; NO_MEM: no room for it.
+ */
+static mcomm_err_t head_renew(struct mci_kv *kv, int rank, struct victim *v,
+                              const struct kv_spot *spot, const struct kv_object *owner,
+                              struct kv_writing *wr)
 {
     const struct kv_rec *old = &owner->rec;
+    struct mci_hash128 hash = {old->lo, old->hi};
     uint64_t list_at = kv_body_at(KV_SPREAD, old->key_nbytes, old->value_nbytes);
     char *bytes = mci_mem_alloc(old->nbytes);
-    struct kv_object before = *owner, after;
-    struct kv_room room;
-    struct kv_rec rec;
-    bool is_moved = false;
+    struct kv_object before = *owner;
+    mcomm_err_t err = MCOMM_ERR_NO_MEM;
 
     before.extents = NULL; /* they stay what they are */
-    if (bytes == NULL)
-        return false;
-    if (mci_kv_read(kv, owner->rank, KV_DATA, owner->at, bytes, old->nbytes) == MCOMM_SUCCESS) {
+    if (bytes != NULL)
+        err = mci_kv_read(kv, owner->rank, KV_DATA, owner->at, bytes, old->nbytes);
+    if (err == MCOMM_SUCCESS) {
         memcpy(bytes + list_at, owner->extents, sizeof(struct kv_extent) * old->extent_count);
-        if (record_move(kv, rank, v, old, bytes, &rec, &room)) {
-            after = object_at(&rec, rank, room.slab, room.at);
-            mci_kv_object_count(kv, &after, 1);
-            is_moved = mci_kv_dir_swap(kv, spot, kv_loc_value(kv_place(rank, room.at), rec.gen),
-                                       rec.nbytes) == MCOMM_SUCCESS;
-            mci_kv_object_count(kv, is_moved ? &before : &after, -1);
-            mci_kv_room_done(kv, &room);
-        }
+        err = head_copy(kv, rank, v, old, bytes, wr)
+                  ? mci_kv_entry_swap(kv, hash, spot, wr, &before)
+                  : MCOMM_ERR_NO_MEM;
     }
     mci_mem_free(bytes);
-    return is_moved;
+    return err;
 }
 
-static bool extent_move(struct mci_kv *kv, int rank, struct victim *v, const struct kv_rec *old,
-                        const char *src, const struct kv_spot *spot, struct kv_object *owner,
-                        struct kv_extent *extent)
+/* As head_renew(). */
+static mcomm_err_t extent_move(struct mci_kv *kv, int rank, struct victim *v,
+                               const struct kv_rec *old, const char *src,
+                               const struct kv_spot *spot, struct kv_object *owner,
+                               struct kv_extent *extent)
 {
     struct kv_extent was = *extent;
-    struct kv_room room;
+    struct kv_writing wr;
     struct kv_rec rec;
-    bool is_moved;
+    mcomm_err_t err = MCOMM_ERR_NO_MEM;
 
+    mci_kv_writing_begin(&wr);
     if (old->nbytes + owner->rec.nbytes > v->budget ||
-        !record_move(kv, rank, v, old, src, &rec, &room))
-        return false;
-    extent->place = kv_place(rank, room.at);
+        !record_copy(kv, rank, v, old, src, &rec, &wr.moved.room))
+        return err;
+    extent->place = kv_place(rank, wr.moved.room.at);
     extent->gen = rec.gen;
-    mci_kv_extent_count(kv, rank, room.at, rec.nbytes, 1);
-    is_moved = head_renew(kv, rank, v, spot, owner);
-    mci_kv_extent_count(kv, rank, is_moved ? kv_loc_offset(was.place) : room.at, rec.nbytes, -1);
-    mci_kv_room_done(kv, &room);
-    if (!is_moved)
-        *extent = was;
-    return is_moved;
+    if (mci_kv_extent_count(kv, rank, wr.moved.room.at, rec.nbytes, 1) == MCOMM_SUCCESS) {
+        wr.moved.was = kv_loc_offset(was.place);
+        wr.moved.nbytes = rec.nbytes;
+        err = head_renew(kv, rank, v, spot, owner, &wr);
+    } else {
+        mci_kv_room_done(kv, &wr.moved.room);
+    }
+    mci_kv_writing_end(kv, &wr);
+    *extent = was;
+    return err;
 }
 
 /* As head_clean(), for an extent: it is somebody's if the key's object lists it. */
@@ -251,8 +266,10 @@ static mcomm_err_t extent_clean(struct mci_kv *kv, int rank, struct victim *v,
     for (uint32_t i = 0; owner.extents != NULL && i < owner.rec.extent_count; i++) {
         if (owner.extents[i].place != kv_place(rank, at) || owner.extents[i].gen != old->gen)
             continue;
-        if (!is_to_keep(v, &spot) ||
-            !extent_move(kv, rank, v, old, src, &spot, &owner, &owner.extents[i]))
+        err = MCOMM_ERR_NO_MEM;
+        if (is_to_keep(v, &spot))
+            err = extent_move(kv, rank, v, old, src, &spot, &owner, &owner.extents[i]);
+        if (err != MCOMM_SUCCESS && err != MCOMM_ERR_TIMEOUT)
             err = mci_kv_evict(kv, hash, &spot);
         break;
     }

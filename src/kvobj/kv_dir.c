@@ -5,7 +5,8 @@
  * an entry is all that counts. A new key is put in under the lock of its home bucket, so that it
  * gets one entry only; the entry itself is claimed by a swap, since inserters of other homes may
  * want it. Order of an insertion: claim, hash, publish; a reader that mixes an old hash with a new
- * loc finds out by the record's key.
+ * loc finds out by the record's key. The directory of a far rank is read from here, and changed by
+ * that rank (kv_publish.c).
  */
 #include "config.h"
 
@@ -261,44 +262,87 @@ static mcomm_err_t bucket_claim(struct mci_kv *kv, struct kv_spot *spot)
     return err;
 }
 
-static bool is_spot_pinned(struct mci_kv *kv, const struct kv_spot *spot)
+bool mci_kv_dir_is_pinned(struct mci_kv *kv, const struct kv_spot *spot)
 {
     int rank = kv_loc_rank(spot->loc);
 
-    return !kv_is_dead(kv, rank) &&
+    return kv_loc_is_value(spot->loc) && !kv_is_dead(kv, rank) &&
+           kv_loc_offset(spot->loc) < kv->parts[rank].data_nbytes && /* a home may say anything */
            mci_kv_slab_is_pinned(kv, rank, kv_slab_of(&kv->parts[rank], kv_loc_offset(spot->loc)));
 }
 
-/* All entries are taken: the one that was read longest ago leaves. */
-static mcomm_err_t bucket_make_room(struct mci_kv *kv, int home, uint64_t first)
+/* Its record, and who might have a view of it, are seen from here; it is in one piece. */
+static bool is_all_here(struct mci_kv *kv, const struct kv_spot *spot)
+{
+    int rank = kv_loc_rank(spot->loc);
+    struct kv_object obj;
+
+    if (kv_is_dead(kv, rank))
+        return true;
+    if (kv->parts[rank].area[KV_META] == NULL || kv->parts[rank].area[KV_DATA] == NULL)
+        return false;
+    for (int owner = 0; owner < kv->size; owner++)
+        if (kv->parts[owner].node == kv->parts[rank].node &&
+            kv->parts[owner].area[KV_META] == NULL && !kv_is_void(kv, owner))
+            return false;
+    return mci_kv_object_read(kv, spot->loc, &obj) != MCOMM_SUCCESS || obj.rec.kind == KV_INLINE;
+}
+
+bool mci_kv_dir_victim(struct mci_kv *kv, int home, struct mci_hash128 hash, bool is_hurried,
+                       struct kv_spot *spot, struct mci_hash128 *victim_p, bool *is_here_p)
 {
     const struct kv_part *part = &kv->parts[home];
-    struct kv_spot best = {.home = home}, spot;
-    struct mci_hash128 hash = {0, 0};
-    struct kv_bucket buf, *bk;
-    bool has_best = false;
+    uint64_t first = bucket_home(part, hash);
+    bool is_found = false;
 
+    *is_here_p = false;
     for (uint64_t d = 0; d < KV_PROBE; d++) {
         uint64_t bucket = bucket_next(part, first, d);
-        mcomm_err_t err = bucket_see(kv, home, bucket, &buf, &bk);
+        struct kv_bucket *bk = (void *)(part->area[KV_META] + bucket_at(part, bucket));
 
-        if (err != MCOMM_SUCCESS)
-            return err;
         for (unsigned i = 0; i < KV_SLOTS; i++) {
-            spot = (struct kv_spot){.home = home, .slot = i, .bucket = bucket};
-            spot.loc = atomic_load_explicit(&bk->loc[i], memory_order_acquire);
-            spot.access = atomic_load_explicit(&bk->access[i], memory_order_relaxed);
-            if (!kv_loc_is_value(spot.loc) || (has_best && spot.access >= best.access))
+            struct kv_spot s = {.home = home, .slot = i, .bucket = bucket};
+            bool is_here;
+
+            s.loc = atomic_load_explicit(&bk->loc[i], memory_order_acquire);
+            s.access = atomic_load_explicit(&bk->access[i], memory_order_relaxed);
+            if (!kv_loc_is_value(s.loc))
                 continue;
-            if (is_spot_pinned(kv, &spot))
+            is_here = !is_hurried || is_all_here(kv, &s);
+            if (is_found &&
+                (is_here < *is_here_p || (is_here == *is_here_p && s.access >= spot->access)))
                 continue;
-            best = spot;
-            hash.lo = atomic_load_explicit(&bk->lo[i], memory_order_acquire);
-            hash.hi = atomic_load_explicit(&bk->hi[i], memory_order_acquire);
-            has_best = true;
+            if (is_here && mci_kv_dir_is_pinned(kv, &s))
+                continue;
+            *spot = s;
+            victim_p->lo = atomic_load_explicit(&bk->lo[i], memory_order_acquire);
+            victim_p->hi = atomic_load_explicit(&bk->hi[i], memory_order_acquire);
+            *is_here_p = is_here;
+            is_found = true;
         }
     }
-    return has_best ? mci_kv_evict(kv, hash, &best) : MCOMM_ERR_TRY_AGAIN;
+    return is_found;
+}
+
+/* All entries are taken: the one that was read longest ago leaves. */
+static mcomm_err_t bucket_make_room(struct mci_kv *kv, int home, struct mci_hash128 hash,
+                                    bool is_hurried)
+{
+    struct mci_hash128 victim;
+    struct kv_spot spot;
+    bool is_here;
+
+    if (!mci_kv_dir_victim(kv, home, hash, is_hurried, &spot, &victim, &is_here) || !is_here)
+        return MCOMM_ERR_TRY_AGAIN;
+    return mci_kv_evict(kv, victim, &spot);
+}
+
+mcomm_err_t mci_kv_dir_full(int home)
+{
+    return mci_err_set(MCOMM_ERR_NO_SPACE,
+                       "the directory of rank %d is full of objects in use; open the store with a "
+                       "larger max_objects",
+                       home);
 }
 
 static mcomm_err_t claim_near(struct mci_kv *kv, int home, uint64_t first, struct kv_spot *spot)
@@ -326,21 +370,17 @@ static mcomm_err_t claim_near(struct mci_kv *kv, int home, uint64_t first, struc
 }
 
 /* spot: a free entry that was seen, or slot KV_SLOTS; becomes the claimed one */
-static mcomm_err_t claim(struct mci_kv *kv, int home, uint64_t first, struct kv_spot *spot,
+static mcomm_err_t claim(struct mci_kv *kv, int home, struct mci_hash128 hash, struct kv_spot *spot,
                          struct kv_waiter *w)
 {
+    uint64_t first = bucket_home(&kv->parts[home], hash);
     mcomm_err_t err = spot->slot < KV_SLOTS ? spot_claim(kv, spot) : MCOMM_ERR_TRY_AGAIN;
 
     while (err == MCOMM_ERR_TRY_AGAIN &&
            (err = claim_near(kv, home, first, spot)) == MCOMM_ERR_NOT_FOUND) {
-        if (w->is_hurried)
-            return MCOMM_ERR_NO_SPACE;
-        err = bucket_make_room(kv, home, first);
+        err = bucket_make_room(kv, home, hash, w->is_hurried);
         if (err == MCOMM_ERR_TRY_AGAIN && mci_kv_wait_step(w) != MCOMM_SUCCESS)
-            return mci_err_set(MCOMM_ERR_NO_SPACE,
-                               "the directory of rank %d is full of objects in use; open the store "
-                               "with a larger max_objects",
-                               home);
+            return mci_kv_dir_full(home);
         if (err != MCOMM_SUCCESS && err != MCOMM_ERR_TRY_AGAIN)
             return err;
         err = MCOMM_ERR_TRY_AGAIN;
@@ -349,9 +389,8 @@ static mcomm_err_t claim(struct mci_kv *kv, int home, uint64_t first, struct kv_
 }
 
 /* lock: the home bucket's */
-static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
-                                 struct mci_hash128 hash, uint64_t loc, uint64_t hint,
-                                 struct kv_waiter *w)
+static mcomm_err_t insert_locked(struct mci_kv *kv, int home, struct mci_hash128 hash, uint64_t loc,
+                                 uint64_t hint, struct kv_waiter *w)
 {
     const struct kv_part *part = &kv->parts[home];
     struct kv_word_store stores[4];
@@ -362,7 +401,7 @@ static mcomm_err_t insert_locked(struct mci_kv *kv, int home, uint64_t first,
     err = find_at(kv, home, hash, &found, &spot);
     if (err != MCOMM_ERR_NOT_FOUND)
         return err == MCOMM_SUCCESS ? MCOMM_ERR_EXISTS : err;
-    err = claim(kv, home, first, &spot, w);
+    err = claim(kv, home, hash, &spot, w);
     if (err != MCOMM_SUCCESS)
         return err;
     stores[0] = (struct kv_word_store){FIELD_AT(part, spot.bucket, lo, spot.slot), hash.lo};
@@ -386,6 +425,8 @@ mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64
 
     if (home == KV_NO_HOME)
         return mci_err_set(MCOMM_ERR_PROC_FAILED, "no rank that stores objects lives any more");
+    if (kv->parts[home].area[KV_META] == NULL) /* since a moment ago: that of another one died */
+        return MCOMM_ERR_EXISTS;
     return mci_kv_dir_insert_at(kv, home, hash, loc, hint, w);
 }
 
@@ -396,7 +437,7 @@ mcomm_err_t mci_kv_dir_insert_at(struct mci_kv *kv, int home, struct mci_hash128
     mcomm_err_t err = bucket_lock(kv, home, first, w);
 
     if (err == MCOMM_SUCCESS) {
-        err = insert_locked(kv, home, first, hash, loc, hint, w);
+        err = insert_locked(kv, home, hash, loc, hint, w);
         mci_kv_clear(kv, home, FIELD_AT(&kv->parts[home], first, lock, 0));
     }
     /* A home that died: the caller looks again, in the new one. */

@@ -13,17 +13,6 @@
 
 #include <string.h>
 
-static struct kv_spot spot_of(int home, const struct kv_spot_wire *wire)
-{
-    return (struct kv_spot){.home = home,
-                            .slot = (unsigned)wire->slot % KV_SLOTS,
-                            .bucket = wire->bucket,
-                            .loc = wire->loc,
-                            .access = wire->access,
-                            .hint = wire->hint};
-}
-
-/* ---- get ---- */
 struct fetching {
     struct kv_fetch *fetches;
     size_t count;
@@ -97,7 +86,7 @@ static bool fetch_take(void *arg, const struct kv_answer *a, const char *bytes)
     }
     memcpy(&wire, bytes, sizeof(wire));
     if (!f->is_by_spot)
-        f->spot = spot_of(f->asked, &wire);
+        f->spot = kv_spot_of(f->asked, &wire);
     f->state = KV_FETCH_SPOT;
     if (a->say == KV_SAY_REC && a->nbytes >= sizeof(wire) + sizeof(f->obj.rec)) {
         memcpy(&f->obj.rec, bytes + sizeof(wire), sizeof(f->obj.rec));
@@ -109,12 +98,12 @@ static bool fetch_take(void *arg, const struct kv_answer *a, const char *bytes)
 }
 
 /* A home that died has a successor: the caller looks again. */
-static void fetch_lost(void *arg, int rank, mcomm_err_t err)
+static void fetch_lost(void *arg, uint32_t first, uint32_t end, mcomm_err_t err)
 {
     struct fetching *all = arg;
 
-    for (size_t i = 0; i < all->count; i++)
-        if (all->fetches[i].state == KV_FETCH_ASKED && all->fetches[i].asked == rank)
+    for (uint32_t i = first; i < end; i++)
+        if (all->fetches[i].state == KV_FETCH_ASKED)
             fetch_end(&all->fetches[i], err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_TRY_AGAIN : err);
 }
 
@@ -167,7 +156,7 @@ static bool fetch_step(struct mci_kv *kv, struct kv_talk *talk, struct kv_fetch 
 }
 
 /* ---- large values ---- */
-static mcomm_err_t large_begin(struct mci_kv *kv, struct kv_fetch *f, const struct kv_late *late)
+static mcomm_err_t large_begin(struct mci_kv *kv, struct kv_fetch *f)
 {
     struct kv_object *obj = &f->obj;
     const struct kv_part *part;
@@ -178,7 +167,7 @@ static mcomm_err_t large_begin(struct mci_kv *kv, struct kv_fetch *f, const stru
     f->nbytes = obj->rec.value_nbytes;
     if (obj->rank >= kv->size || kv_is_dead(kv, obj->rank))
         return MCOMM_ERR_NOT_FOUND;
-    if (kv_late_has(late, obj->rank))
+    if (mci_kv_is_late(obj->rank))
         return MCOMM_ERR_TIMEOUT;
     part = &kv->parts[obj->rank];
     obj->slab = kv_slab_of(part, obj->at);
@@ -205,7 +194,7 @@ static bool is_by_get(const struct mci_kv *kv, const struct kv_fetch *f)
 
 /* One flush a rank; its error is that of all that was read there. */
 static void larges_flush(struct mci_kv *kv, struct kv_fetch *fetches, size_t count,
-                         enum kv_area area, struct kv_late *late)
+                         enum kv_area area)
 {
     int flushed = -1;
     mcomm_err_t err = MCOMM_SUCCESS;
@@ -218,7 +207,6 @@ static void larges_flush(struct mci_kv *kv, struct kv_fetch *fetches, size_t cou
         if (f->obj.rank != flushed) {
             flushed = f->obj.rank;
             err = kv->remote->flush(kv, flushed, area);
-            kv_late_note(late, flushed, err);
             if (err == MCOMM_ERR_PROC_FAILED)
                 mci_kv_rank_died(kv, flushed);
             for (size_t j = i + 1; j < count && err != MCOMM_SUCCESS; j++)
@@ -230,8 +218,7 @@ static void larges_flush(struct mci_kv *kv, struct kv_fetch *fetches, size_t cou
 }
 
 /* All at once, then the words of their slabs, all at once. */
-static void larges_read(struct mci_kv *kv, struct kv_fetch *fetches, size_t count,
-                        struct kv_late *late)
+static void larges_read(struct mci_kv *kv, struct kv_fetch *fetches, size_t count)
 {
     bool has_any = false;
 
@@ -239,18 +226,18 @@ static void larges_read(struct mci_kv *kv, struct kv_fetch *fetches, size_t coun
         if (fetches[i].state != KV_FETCH_REC)
             continue;
         has_any = true;
-        fetches[i].err = large_begin(kv, &fetches[i], late);
+        fetches[i].err = large_begin(kv, &fetches[i]);
     }
     if (!has_any)
         return;
-    larges_flush(kv, fetches, count, KV_DATA, late);
+    larges_flush(kv, fetches, count, KV_DATA);
     for (size_t i = 0; i < count; i++)
         if (is_by_get(kv, &fetches[i]))
             fetches[i].err =
                 kv->remote->get(kv, fetches[i].obj.rank, KV_META,
                                 kv_word_at(&kv->parts[fetches[i].obj.rank], fetches[i].obj.slab),
                                 &fetches[i].word, 8);
-    larges_flush(kv, fetches, count, KV_META, late);
+    larges_flush(kv, fetches, count, KV_META);
     for (size_t i = 0; i < count; i++) {
         struct kv_fetch *f = &fetches[i];
 
@@ -288,14 +275,13 @@ static void fetch_finish(struct mci_kv *kv, struct kv_fetch *f)
     }
 }
 
-void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count,
-                      struct kv_late *late)
+void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count)
 {
     struct fetching all = {fetches, count};
     struct kv_talk talk;
     bool has_asked = true;
 
-    mci_kv_talk_begin(&talk, kv, KV_CALL_GET, late);
+    mci_kv_talk_begin(&talk, kv, KV_CALL_GET);
     talk.take = fetch_take;
     talk.lost = fetch_lost;
     talk.arg = &all;
@@ -311,78 +297,7 @@ void mci_kv_far_fetch(struct mci_kv *kv, struct kv_fetch *fetches, size_t count,
                 has_asked |= fetch_step(kv, &talk, &fetches[i], i);
         mci_kv_talk_end(&talk);
     }
-    larges_read(kv, fetches, count, late);
+    larges_read(kv, fetches, count);
     for (size_t i = 0; i < count; i++)
         fetch_finish(kv, &fetches[i]);
-}
-
-/* ---- publish ---- */
-struct publishing {
-    struct kv_publish **list;
-    size_t count;
-};
-
-static bool publish_take(void *arg, const struct kv_answer *a, const char *bytes)
-{
-    struct publishing *all = arg;
-    struct kv_publish *p = all->list[a->index < all->count ? a->index : 0];
-    struct kv_spot_wire wire;
-
-    if (a->index >= all->count || p->is_done)
-        return false;
-    p->is_done = true;
-    p->err = (mcomm_err_t)a->err;
-    p->is_uncounted = a->say == KV_SAY_COUNT;
-    if (a->say == KV_SAY_SPOT && a->nbytes >= sizeof(wire)) {
-        memcpy(&wire, bytes, sizeof(wire));
-        p->has_spot = true;
-        p->spot = spot_of(p->rank, &wire);
-    }
-    return true;
-}
-
-static void publish_lost(void *arg, int rank, mcomm_err_t err)
-{
-    struct publishing *all = arg;
-
-    for (size_t i = 0; i < all->count; i++) {
-        struct kv_publish *p = all->list[i];
-
-        if (p->is_done || p->rank != rank)
-            continue;
-        p->is_done = true;
-        p->err = err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_TRY_AGAIN : err;
-    }
-}
-
-void mci_kv_far_publish(struct mci_kv *kv, enum kv_call_op op, struct kv_publish **list,
-                        size_t count, struct kv_late *late)
-{
-    struct publishing all = {list, count};
-    struct kv_talk talk;
-
-    if (count == 0)
-        return;
-    mci_kv_talk_begin(&talk, kv, op, late);
-    talk.take = publish_take;
-    talk.lost = publish_lost;
-    talk.arg = &all;
-    for (size_t i = 0; i < count; i++) {
-        list[i]->err = MCOMM_ERR_TRY_AGAIN;
-        list[i]->is_done = true;
-        list[i]->has_spot = list[i]->is_uncounted = false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct kv_publish *p = list[i];
-        struct kv_ask ask = {.loc = p->loc,
-                             .expect = p->expect,
-                             .hint = p->hint,
-                             .index = (uint32_t)i,
-                             .key_nbytes = (uint16_t)p->key.nbytes,
-                             .mode = (uint8_t)(p->mode | (p->record != NULL ? KV_ASK_RECORD : 0))};
-
-        p->is_done = false;
-        mci_kv_talk_ask(&talk, p->rank, &ask, &p->key, p->record, 0);
-    }
-    mci_kv_talk_end(&talk);
 }

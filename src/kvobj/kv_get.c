@@ -170,7 +170,7 @@ __attribute__((noinline)) static mcomm_err_t get_far(struct mci_kv *kv, const st
 {
     struct kv_fetch f = {.key = *key, .want = want, .buf = *buf_p, .room = room};
 
-    mci_kv_far_fetch(kv, &f, 1, NULL);
+    mci_kv_far_fetch(kv, &f, 1);
     if (f.err == MCOMM_SUCCESS || f.err == MCOMM_ERR_TRUNCATE)
         *nbytes_p = f.nbytes;
     if (f.err == MCOMM_SUCCESS)

@@ -23,25 +23,14 @@ struct group {
     struct kv_fetch fetches[KV_FAR_GROUP];
     struct kv_change changes[KV_FAR_GROUP];
     struct group_put puts[KV_FAR_GROUP];
-    struct kv_late late; /* of the whole batch */
     uint16_t seen[SEEN]; /* 1 + index of a key, 0: none */
 };
-
-bool mci_kv_has_far(const struct mci_kv *kv)
-{
-    for (int rank = 0; rank < kv->size; rank++)
-        if (!kv_is_mapped(kv, rank))
-            return true;
-    return false;
-}
 
 static mcomm_err_t group_new(struct group **group_p, mcomm_kv_item_t *items, size_t count)
 {
     *group_p = mci_mem_alloc(sizeof(**group_p));
-    if (*group_p != NULL) {
-        memset(&(*group_p)->late, 0, sizeof((*group_p)->late));
+    if (*group_p != NULL)
         return MCOMM_SUCCESS;
-    }
     for (size_t i = 0; i < count; i++)
         items[i].error = MCOMM_ERR_NO_MEM;
     return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a batch");
@@ -54,23 +43,6 @@ static mcomm_err_t first_error(mcomm_err_t first, const mcomm_kv_item_t *items, 
     return first;
 }
 
-/* ---- keys that are done one by one ---- */
-/*
- * These wait for ranks that are not known here. Once that took the communicator's limit, the keys
- * after it do not wait again.
- */
-static bool is_alone_late(const struct group *group, mcomm_err_t *err_p)
-{
-    if (group->late.is_any)
-        *err_p = MCOMM_ERR_TIMEOUT;
-    return group->late.is_any;
-}
-
-static void alone_end(struct group *group, mcomm_err_t err)
-{
-    group->late.is_any |= err == MCOMM_ERR_TIMEOUT;
-}
-
 /* ---- get, exists ---- */
 static void gets_run(struct mci_kv *kv, struct group *group, mcomm_kv_item_t *items, size_t count,
                      enum kv_want want)
@@ -80,7 +52,7 @@ static void gets_run(struct mci_kv *kv, struct group *group, mcomm_kv_item_t *it
                                               .want = want,
                                               .buf = items[i].buf,
                                               .room = items[i].nbytes};
-    mci_kv_far_fetch(kv, group->fetches, count, &group->late);
+    mci_kv_far_fetch(kv, group->fetches, count);
     for (size_t i = 0; i < count; i++) {
         struct kv_fetch *f = &group->fetches[i];
         void *buf = items[i].buf;
@@ -88,10 +60,7 @@ static void gets_run(struct mci_kv *kv, struct group *group, mcomm_kv_item_t *it
         items[i].error = f->err;
         if (f->err == MCOMM_ERR_TRY_AGAIN) {
             kv_count_up(&kv->stat.retries);
-            if (is_alone_late(group, &items[i].error))
-                continue;
             items[i].error = mci_kv_get(kv, &f->key, want, &buf, &items[i].nbytes);
-            alone_end(group, items[i].error);
             continue;
         }
         if (f->err == MCOMM_SUCCESS || f->err == MCOMM_ERR_TRUNCATE)
@@ -150,13 +119,11 @@ static size_t removes_run(struct mci_kv *kv, struct group *group, mcomm_kv_item_
             break;
         group->changes[n] = (struct kv_change){.key = key};
     }
-    mci_kv_changes_apply(kv, group->changes, n, &group->late, &w);
+    mci_kv_changes_apply(kv, group->changes, n, &w);
     for (size_t i = 0; i < n; i++) {
         items[i].error = group->changes[i].err;
-        if (items[i].error != MCOMM_ERR_TRY_AGAIN || is_alone_late(group, &items[i].error))
-            continue;
-        items[i].error = mci_kv_remove(kv, &group->changes[i].key);
-        alone_end(group, items[i].error);
+        if (items[i].error == MCOMM_ERR_TRY_AGAIN)
+            items[i].error = mci_kv_remove(kv, &group->changes[i].key);
     }
     return n;
 }
@@ -215,10 +182,9 @@ static void put_finish(struct mci_kv *kv, struct group *group, size_t k, mcomm_k
     item->error = c->err;
     if (c->is_published)
         put->wr.state = KV_WRITING_PUBLISHED;
-    if (c->err == MCOMM_ERR_TRY_AGAIN && !is_alone_late(group, &item->error)) {
+    if (c->err == MCOMM_ERR_TRY_AGAIN) {
         item->error = mci_kv_put_written(kv, &put->wr, &c->key, item->buf, item->nbytes, how->mode,
                                          how->preferred);
-        alone_end(group, item->error);
         return;
     }
     if (c->err == MCOMM_ERR_EXISTS)
@@ -236,19 +202,15 @@ static void puts_probe(struct mci_kv *kv, struct group *group, mcomm_kv_item_t *
                                               .want = KV_WANT_SIZE,
                                               .err = MCOMM_ERR_NOT_FOUND};
     if (how->mode != MCOMM_KV_REPLACE)
-        mci_kv_far_fetch(kv, group->fetches, count, &group->late);
+        mci_kv_far_fetch(kv, group->fetches, count);
 }
 
-/* Its home, or the room for it, has been waited for in vain. */
-static bool put_is_late(const struct mci_kv *kv, const struct group *group,
-                        const struct kv_key *key, mcomm_err_t *err_p)
+/* Its home has been waited for in vain. */
+static bool is_home_late(const struct mci_kv *kv, const struct kv_key *key)
 {
     int home = kv_home(kv, key->hash);
 
-    if (home == KV_NO_HOME || !kv_late_has(&group->late, home))
-        return is_alone_late(group, err_p);
-    *err_p = MCOMM_ERR_TIMEOUT;
-    return true;
+    return home != KV_NO_HOME && mci_kv_is_late(home);
 }
 
 /* Returns how many items are done. */
@@ -268,7 +230,9 @@ static size_t puts_run(struct mci_kv *kv, struct group *group, mcomm_kv_item_t *
 
         if (err == MCOMM_SUCCESS)
             err = mci_kv_put_exists(key, how->mode);
-        else if (err != MCOMM_ERR_TIMEOUT && !put_is_late(kv, group, key, &err))
+        else if (err == MCOMM_ERR_TIMEOUT || is_home_late(kv, key))
+            err = MCOMM_ERR_TIMEOUT;
+        else
             err = MCOMM_ERR_NOT_FOUND;
         if (err != MCOMM_ERR_NOT_FOUND) {
             items[i].error = err;
@@ -276,7 +240,6 @@ static size_t puts_run(struct mci_kv *kv, struct group *group, mcomm_kv_item_t *
             continue;
         }
         err = put_begin(kv, &group->puts[n], &group->changes[n], key, &items[i], how, &left);
-        alone_end(group, err);
         if (err != MCOMM_SUCCESS)
             break;
         if (!key_note(group, key, n)) {
@@ -286,15 +249,13 @@ static size_t puts_run(struct mci_kv *kv, struct group *group, mcomm_kv_item_t *
         group->puts[n++].item = i;
     }
     mci_kv_wait_begin(&w, kv->put_timeout_ms);
-    mci_kv_changes_apply(kv, group->changes, n, &group->late, &w);
+    mci_kv_changes_apply(kv, group->changes, n, &w);
     for (size_t k = 0; k < n; k++)
         put_finish(kv, group, k, &items[group->puts[k].item], how);
     if (i > 0)
         return i;
-    if (!is_alone_late(group, &items[0].error))
-        items[0].error = mci_kv_put(kv, &group->fetches[0].key, items[0].buf, items[0].nbytes,
-                                    how->mode, how->preferred);
-    alone_end(group, items[0].error);
+    items[0].error = mci_kv_put(kv, &group->fetches[0].key, items[0].buf, items[0].nbytes,
+                                how->mode, how->preferred);
     return 1;
 }
 

@@ -26,10 +26,17 @@ static inline _Atomic uint64_t *word_of(const struct mci_kv *kv, int rank, uint6
     return base != NULL ? (_Atomic uint64_t *)(void *)(base + at) : NULL;
 }
 
-#define AGAIN_MS 1000
 static bool is_again(mcomm_err_t err, struct kv_waiter *w)
 {
     return KV_UNLIKELY(err == MCOMM_ERR_NO_MEM) && mci_kv_wait_step(w) == MCOMM_SUCCESS;
+}
+
+/* What was begun there is over, whatever err: no buffer is used any more. */
+static mcomm_err_t remote_flush(struct mci_kv *kv, int rank, enum kv_area area, mcomm_err_t err)
+{
+    mcomm_err_t flush_err = kv->remote->flush(kv, rank, area);
+
+    return err == MCOMM_SUCCESS ? flush_err : err;
 }
 
 static mcomm_err_t remote_end(struct mci_kv *kv, int rank, mcomm_err_t err)
@@ -42,7 +49,7 @@ static mcomm_err_t remote_end(struct mci_kv *kv, int rank, mcomm_err_t err)
 mcomm_err_t mci_kv_load(struct mci_kv *kv, int rank, uint64_t at, uint64_t *value_p)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
-    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    struct kv_waiter w = {.timeout_ms = KV_AGAIN_MS};
     mcomm_err_t err;
 
     if (KV_LIKELY(word != NULL)) {
@@ -58,7 +65,7 @@ mcomm_err_t mci_kv_load(struct mci_kv *kv, int rank, uint64_t at, uint64_t *valu
 mcomm_err_t mci_kv_store(struct mci_kv *kv, int rank, uint64_t at, uint64_t value)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
-    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    struct kv_waiter w = {.timeout_ms = KV_AGAIN_MS};
     mcomm_err_t err;
 
     if (KV_LIKELY(word != NULL)) {
@@ -75,7 +82,7 @@ void mci_kv_clear(struct mci_kv *kv, int rank, uint64_t at)
 {
     static const uint64_t zero; /* borrowed until some later flush: for ever is long enough */
     _Atomic uint64_t *word = word_of(kv, rank, at);
-    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    struct kv_waiter w = {.timeout_ms = KV_AGAIN_MS};
 
     if (KV_LIKELY(word != NULL))
         atomic_store_explicit(word, 0, memory_order_release);
@@ -97,9 +104,7 @@ mcomm_err_t mci_kv_store_words(struct mci_kv *kv, int rank, const struct kv_word
     }
     for (size_t i = 0; i < count && err == MCOMM_SUCCESS; i++)
         err = kv->remote->put(kv, rank, KV_META, stores[i].at, &stores[i].value, 8);
-    if (err == MCOMM_SUCCESS)
-        err = kv->remote->flush(kv, rank, KV_META);
-    return remote_end(kv, rank, err);
+    return remote_end(kv, rank, remote_flush(kv, rank, KV_META, err));
 }
 
 mcomm_err_t mci_kv_load_words(struct mci_kv *kv, int rank, const uint64_t *ats, uint64_t *values,
@@ -114,16 +119,14 @@ mcomm_err_t mci_kv_load_words(struct mci_kv *kv, int rank, const uint64_t *ats, 
     }
     for (size_t i = 0; i < count && err == MCOMM_SUCCESS; i++)
         err = kv->remote->get(kv, rank, KV_META, ats[i], &values[i], 8);
-    if (err == MCOMM_SUCCESS)
-        err = kv->remote->flush(kv, rank, KV_META);
-    return remote_end(kv, rank, err);
+    return remote_end(kv, rank, remote_flush(kv, rank, KV_META, err));
 }
 
 mcomm_err_t mci_kv_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t expect, uint64_t want,
                        uint64_t *seen_p)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
-    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    struct kv_waiter w = {.timeout_ms = KV_AGAIN_MS};
     mcomm_err_t err;
 
     if (KV_LIKELY(word != NULL)) {
@@ -141,7 +144,7 @@ mcomm_err_t mci_kv_add(struct mci_kv *kv, int rank, uint64_t at, const uint64_t 
                        size_t count)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
-    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    struct kv_waiter w = {.timeout_ms = KV_AGAIN_MS};
     mcomm_err_t err;
 
     if (KV_LIKELY(word != NULL)) {
@@ -153,16 +156,14 @@ mcomm_err_t mci_kv_add(struct mci_kv *kv, int rank, uint64_t at, const uint64_t 
     do
         err = kv->remote->add(kv, rank, at, deltas, count);
     while (is_again(err, &w));
-    if (err == MCOMM_SUCCESS)
-        err = kv->remote->flush(kv, rank, KV_META);
-    return remote_end(kv, rank, err);
+    return remote_end(kv, rank, remote_flush(kv, rank, KV_META, err));
 }
 
 mcomm_err_t mci_kv_fetch_add(struct mci_kv *kv, int rank, uint64_t at, uint64_t delta,
                              uint64_t *old_p)
 {
     _Atomic uint64_t *word = word_of(kv, rank, at);
-    struct kv_waiter w = {.timeout_ms = AGAIN_MS};
+    struct kv_waiter w = {.timeout_ms = KV_AGAIN_MS};
     mcomm_err_t err;
 
     if (KV_LIKELY(word != NULL)) {
@@ -186,9 +187,7 @@ mcomm_err_t mci_kv_read(struct mci_kv *kv, int rank, enum kv_area area, uint64_t
         return MCOMM_SUCCESS;
     }
     err = kv->remote->get(kv, rank, area, at, buf, nbytes);
-    if (err == MCOMM_SUCCESS)
-        err = kv->remote->flush(kv, rank, area);
-    return remote_end(kv, rank, err);
+    return remote_end(kv, rank, remote_flush(kv, rank, area, err));
 }
 
 mcomm_err_t mci_kv_write(struct mci_kv *kv, int rank, enum kv_area area, uint64_t at,
@@ -202,9 +201,7 @@ mcomm_err_t mci_kv_write(struct mci_kv *kv, int rank, enum kv_area area, uint64_
         return MCOMM_SUCCESS;
     }
     err = kv->remote->put(kv, rank, area, at, buf, nbytes);
-    if (err == MCOMM_SUCCESS)
-        err = kv->remote->flush(kv, rank, area);
-    return remote_end(kv, rank, err);
+    return remote_end(kv, rank, remote_flush(kv, rank, area, err));
 }
 
 /* ---- copies ---- */

@@ -179,6 +179,8 @@ static mcomm_err_t attach(struct mci_kv *kv)
     if (err != MCOMM_SUCCESS)
         return err;
     err = window_make(kv, KV_DATA, own->data_nbytes);
+    for (int rank = 0; rank < kv->size; rank++)
+        kv->has_far |= !kv_is_mapped(kv, rank);
     if (err == MCOMM_SUCCESS) {
         store_enlist(kv);
         kv->is_attached = true;
@@ -225,12 +227,18 @@ mcomm_err_t mci_kv_open(mcomm_comm_t comm, mcomm_err_t own_err, const mcomm_kv_a
     struct kv_facts *facts;
     mcomm_comm_t dup;
     struct mci_kv *kv = NULL;
-    mcomm_err_t err = mcomm_comm_dup(comm, MCOMM_INFO_NULL, &dup);
+    int timeout_ms;
+    mcomm_err_t err = mci_comm_lookup("comm", comm, &core_comm);
 
+    if (err != MCOMM_SUCCESS)
+        return err;
+    timeout_ms = core_comm->timeout_ms;
+    err = mcomm_comm_dup(comm, MCOMM_INFO_NULL, &dup);
     if (err != MCOMM_SUCCESS)
         return err;
     err = mci_comm_lookup("comm", dup, &core_comm);
     if (err == MCOMM_SUCCESS) {
+        core_comm->timeout_ms = timeout_ms;
         facts = mci_mem_zalloc(sizeof(*facts) * (size_t)core_comm->size);
         err = store_make(core_comm, dup, own_err, attr, facts, &kv);
         mci_mem_free(facts);
@@ -247,30 +255,33 @@ mcomm_err_t mci_kv_open(mcomm_comm_t comm, mcomm_err_t own_err, const mcomm_kv_a
     if (err == MCOMM_SUCCESS)
         *kv_p = kv;
     else
-        mci_kv_close(kv);
+        (void)mci_kv_close(kv);
     return err;
 }
 
 /* A member died, so there is no barrier: what the others still use stays until they close, too. */
-static void others_wait(struct mci_kv *kv)
+static mcomm_err_t others_wait(struct mci_kv *kv)
 {
+    mcomm_err_t err = MCOMM_SUCCESS;
+    struct kv_waiter w;
+
+    mci_kv_wait_begin(&w, kv->core_comm->timeout_ms);
     for (int rank = 0; rank < kv->size; rank++) {
         uint64_t is_closing = 0;
-        struct kv_waiter w;
 
-        mci_kv_wait_begin(&w, MCOMM_FOREVER);
-        while (!kv_is_dead(kv, rank) &&
+        while (err == MCOMM_SUCCESS && !kv_is_dead(kv, rank) &&
                mci_kv_load(kv, rank, offsetof(struct kv_head, is_closing), &is_closing) ==
                    MCOMM_SUCCESS &&
                !is_closing)
-            (void)mci_kv_wait_step(&w);
+            err = mci_kv_wait_step(&w);
     }
+    return err;
 }
 
-/* Collective; members that died are not waited for. */
-void mci_kv_close(struct mci_kv *kv)
+/* Collective; members that died are not waited for. TIMEOUT: nor was somebody who lives. */
+mcomm_err_t mci_kv_close(struct mci_kv *kv)
 {
-    mcomm_err_t err;
+    mcomm_err_t err, gone = MCOMM_SUCCESS;
 
     if (kv->handle != NULL)
         mci_handle_free(MCI_HANDLE_KV, kv->handle);
@@ -279,8 +290,10 @@ void mci_kv_close(struct mci_kv *kv)
     err = mcomm_barrier(kv->comm);
     if (err != MCOMM_SUCCESS)
         mci_log_debug("closing a store: %s", mcomm_err_text(err));
-    if (err != MCOMM_SUCCESS && kv->is_attached)
-        others_wait(kv);
+    if (err == MCOMM_ERR_TIMEOUT)
+        gone = err;
+    else if (err != MCOMM_SUCCESS && kv->is_attached)
+        gone = others_wait(kv);
     mci_engine_lock();
     mci_list_remove(&kv->link);
     mci_engine_unlock();
@@ -288,5 +301,9 @@ void mci_kv_close(struct mci_kv *kv)
         if (kv->wins[area] != MCOMM_WIN_NULL)
             (void)mcomm_win_free(&kv->wins[area]);
     (void)mcomm_comm_free(&kv->comm);
+    mci_kv_orphans_free(kv);
     mci_kv_delete(kv);
+    return gone == MCOMM_SUCCESS ? gone
+                                 : mci_err_set(gone, "not all members have closed the store; it is "
+                                                     "freed here");
 }

@@ -160,9 +160,10 @@ struct mci_kv *mci_kv_new(int rank, int size, const struct kv_facts *facts)
         if (parts_set(kv, facts)) {
             pool_measure(kv);
             kv->pending = mci_mem_zalloc(sizeof(*kv->pending) * kv->slab_total);
+            kv->held = mci_mem_zalloc(sizeof(*kv->held) * kv->slab_total);
             kv->is_touched = mci_mem_zalloc(sizeof(*kv->is_touched) * kv->slab_total);
         }
-        if (kv->pending != NULL && kv->is_touched != NULL)
+        if (kv->pending != NULL && kv->held != NULL && kv->is_touched != NULL)
             return kv;
     }
     mci_kv_delete(kv);
@@ -175,6 +176,7 @@ void mci_kv_delete(struct mci_kv *kv)
         pthread_mutex_destroy(&kv->open[i].lock);
     pthread_mutex_destroy(&kv->death_lock);
     mci_mem_free((void *)kv->pending);
+    mci_mem_free(kv->held);
     mci_mem_free(kv->is_touched);
     mci_mem_free(kv->open);
     mci_mem_free(kv->parts);

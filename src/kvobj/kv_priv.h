@@ -42,6 +42,7 @@
 #define KV_PIECE_MIN 1024u /* smallest extent worth a record, unless it is the last */
 #define KV_CAPACITY_MAX ((UINT64_C(1) << 42) - 2 * KV_SLAB_MAX) /* a rank's, with the reserve */
 #define KV_PATIENCE_MS 10000 /* of who loses race after race for one object */
+#define KV_AGAIN_MS 1000     /* of who finds no memory for a word that nobody may miss */
 #define KV_MAGIC 0x4b564f42u
 
 #define KV_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -220,6 +221,10 @@ struct kv_open { /* the slab this process appends to at a rank */
     _Atomic unsigned skip; /* it was full: so many appends go elsewhere unseen */
 };
 
+struct kv_held { /* a slab of this process that is to be sealed */
+    uint64_t gen, used;
+};
+
 struct mci_kv;
 struct kv_call;
 struct kv_remote_ops { /* parts that are not mapped. Blocking but for get and put. lock: none */
@@ -241,6 +246,8 @@ struct kv_remote_ops { /* parts that are not mapped. Blocking but for get and pu
     /* kv_far.h. A call is sent after what was put there before, as far as that went in frames. */
     void (*call_start)(struct mci_kv *kv, struct kv_call *call, const void *bytes, size_t nbytes);
     void (*call_wait)(struct mci_kv *kv, struct kv_call *call);
+    /* Asks that are not answered, also of a rank that has been late. */
+    mcomm_err_t (*call_post)(struct mci_kv *kv, int rank, int op, const void *bytes, size_t nbytes);
 };
 
 struct kv_stat { /* of this process */
@@ -260,11 +267,14 @@ struct mci_kv {
     struct kv_part *parts;
     struct kv_open *open;      /* one a rank */
     _Atomic uint32_t *pending; /* of each slab: records not yet published; KV_CLOSING */
+    struct kv_held *held;      /* of each slab: of those that this process has filled */
     bool *is_touched;          /* of each slab: this process has filled it once. lock: open[rank] */
     _Atomic uint16_t homes[KV_SLICES]; /* KV_NO_HOME: no storage rank lives */
     _Atomic uint64_t pool_nbytes;      /* record bytes that all living ranks can hold */
     _Atomic int last_rank;             /* where a pure client appended last */
     _Atomic bool has_dead;             /* some rank */
+    _Atomic bool has_ended;            /* a change that had been given up: kv_late.c */
+    bool has_far;                      /* parts that are not mapped */
     bool is_attached;                  /* opened at all ranks, but perhaps for a last error */
     _Atomic int unsettled;             /* of the dead: not yet known to be void */
     pthread_mutex_t death_lock;
@@ -396,11 +406,19 @@ mcomm_err_t mci_kv_dir_confirm(struct mci_kv *kv, struct mci_hash128 hash,
 mcomm_err_t mci_kv_dir_swap(struct mci_kv *kv, const struct kv_spot *spot, uint64_t loc,
                             uint64_t hint);
 void mci_kv_dir_touch(struct mci_kv *kv, const struct kv_spot *spot, uint64_t tick);
-/* A new key. MCOMM_ERR_EXISTS: somebody was faster, look again. */
+/* A new key, at a home that is mapped. MCOMM_ERR_EXISTS: somebody was faster, look again. */
 mcomm_err_t mci_kv_dir_insert(struct mci_kv *kv, struct mci_hash128 hash, uint64_t loc,
                               uint64_t hint, struct kv_waiter *w);
 mcomm_err_t mci_kv_dir_insert_at(struct mci_kv *kv, int home, struct mci_hash128 hash, uint64_t loc,
                                  uint64_t hint, struct kv_waiter *w);
+/*
+ * What may leave where hash has no room: the object that was read longest ago. is_hurried: best one
+ * that can be evicted without a network, *is_here_p; its pins have been looked at only then.
+ */
+bool mci_kv_dir_victim(struct mci_kv *kv, int home, struct mci_hash128 hash, bool is_hurried,
+                       struct kv_spot *spot, struct mci_hash128 *victim_p, bool *is_here_p);
+mcomm_err_t mci_kv_dir_full(int home);                                    /* the error for it */
+bool mci_kv_dir_is_pinned(struct mci_kv *kv, const struct kv_spot *spot); /* by a view */
 
 /* ---- kv_record.c ---- */
 struct kv_object { /* the head record of an object, or an extent's */
@@ -423,9 +441,13 @@ mcomm_err_t mci_kv_object_extents(struct mci_kv *kv, struct kv_object *obj);
 mcomm_err_t mci_kv_object_at(struct mci_kv *kv, struct mci_hash128 hash, const struct kv_spot *spot,
                              struct kv_object *obj, bool *is_lost_p);
 void mci_kv_object_free(struct kv_object *obj);
-/* The counters of the slabs that hold it go up (sign 1) or down (-1). */
-void mci_kv_object_count(struct mci_kv *kv, const struct kv_object *obj, int sign);
-void mci_kv_extent_count(struct mci_kv *kv, int rank, uint64_t at, uint64_t rec_nbytes, int sign);
+/*
+ * The counters of the slabs that hold it go up (sign 1) or down (-1). An error: perhaps not. Too
+ * much in them does no harm; what lives and is not counted would be given away.
+ */
+mcomm_err_t mci_kv_object_count(struct mci_kv *kv, const struct kv_object *obj, int sign);
+mcomm_err_t mci_kv_extent_count(struct mci_kv *kv, int rank, uint64_t at, uint64_t rec_nbytes,
+                                int sign);
 static inline uint32_t kv_slab_of(const struct kv_part *part, uint64_t at)
 {
     return (uint32_t)(at >> part->slab_shift);
@@ -450,9 +472,15 @@ mcomm_err_t mci_kv_slab_check(struct mci_kv *kv, int rank, uint32_t slab, uint64
 /* The words of all slabs of rank, heap. Those that the dead held open or were cleaning get sealed.
  */
 mcomm_err_t mci_kv_slab_words(struct mci_kv *kv, int rank, uint64_t **words_p);
-/* The word changes from one to the other; false: it was another, or is out of reach. */
+/*
+ * The word changes from one to the other; false: it was another, or is out of reach. A rank that
+ * takes too long is asked to let go of the slab again, right behind.
+ */
 bool mci_kv_slab_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from, uint64_t to);
 unsigned mci_kv_slab_free_count(struct mci_kv *kv, int rank);
+/* The slab belongs to nobody. TRY_AGAIN: its word was not `word`. Of a far one: is asked to be. */
+mcomm_err_t mci_kv_slab_seal(struct mci_kv *kv, int rank, uint32_t slab, uint64_t word,
+                             uint64_t used);
 /* Take a free slab if more than `leave` are free; it becomes the open one. lock: open[rank] */
 mcomm_err_t mci_kv_slab_open(struct mci_kv *kv, int rank, unsigned leave);
 void mci_kv_slab_close(struct mci_kv *kv, int rank); /* no more appends. lock: open[rank] */
@@ -523,6 +551,6 @@ struct mci_kv *mci_kv_by_ctx(uint64_t ctx); /* of its communicator; NULL: none. 
 /* err: of this rank's arguments; all ranks fail then */
 mcomm_err_t mci_kv_open(mcomm_comm_t comm, mcomm_err_t err, const mcomm_kv_attr_t *attr,
                         struct mci_kv **kv_p);
-void mci_kv_close(struct mci_kv *kv);
+mcomm_err_t mci_kv_close(struct mci_kv *kv);
 
 #endif

@@ -82,13 +82,14 @@ static void body_copy(struct mci_kv *kv, const struct kv_room *room, const struc
                        body, nbytes);
 }
 
-static mcomm_err_t data_flush(struct mci_kv *kv, int rank, enum kv_area area)
+/* Also after an error: the caller's buffers are used no more. */
+static mcomm_err_t data_flush(struct mci_kv *kv, int rank, enum kv_area area, mcomm_err_t err)
 {
-    mcomm_err_t err = kv->remote->flush(kv, rank, area);
+    mcomm_err_t flush_err = kv->remote->flush(kv, rank, area);
 
-    if (err == MCOMM_ERR_PROC_FAILED)
+    if (flush_err == MCOMM_ERR_PROC_FAILED)
         mci_kv_rank_died(kv, rank);
-    return err;
+    return err == MCOMM_SUCCESS ? flush_err : err;
 }
 
 /* lock-free: the room is ours */
@@ -104,7 +105,7 @@ static mcomm_err_t body_write(struct mci_kv *kv, const struct kv_room *room,
         return MCOMM_SUCCESS;
     }
     err = body_send(kv, room, rec, key, body, nbytes, &is_in_order);
-    return err == MCOMM_SUCCESS ? data_flush(kv, room->rank, KV_DATA) : err;
+    return data_flush(kv, room->rank, KV_DATA, err);
 }
 
 /* A head and its counters; what is in order is not waited for here. */
@@ -126,9 +127,8 @@ static mcomm_err_t head_send(struct mci_kv *kv, struct kv_writing *wr, const str
         wr->unflushed = rank;
         return MCOMM_SUCCESS;
     }
-    if (err == MCOMM_SUCCESS)
-        err = data_flush(kv, rank, KV_DATA);
-    return err == MCOMM_SUCCESS ? data_flush(kv, rank, KV_META) : err;
+    err = data_flush(kv, rank, KV_DATA, err);
+    return err == MCOMM_SUCCESS ? data_flush(kv, rank, KV_META, err) : err;
 }
 
 mcomm_err_t mci_kv_record_write(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,
@@ -158,7 +158,7 @@ mcomm_err_t mci_kv_record_write(struct mci_kv *kv, struct kv_writing *wr, const 
     } else {
         err = body_write(kv, &wr->head, rec, key, body, body_nbytes);
         if (err == MCOMM_SUCCESS)
-            mci_kv_object_count(kv, &wr->obj, 1);
+            err = mci_kv_object_count(kv, &wr->obj, 1);
     }
     if (err != MCOMM_SUCCESS) {
         mci_kv_room_done(kv, &wr->head);
@@ -252,8 +252,18 @@ static mcomm_err_t spread_write(struct mci_kv *kv, struct kv_writing *wr, const 
 /* Nothing more will be published: the slabs may be sealed. */
 void mci_kv_writing_end(struct mci_kv *kv, struct kv_writing *wr)
 {
+    const struct kv_moved *moved = &wr->moved;
+
+    if (KV_UNLIKELY(moved->nbytes > 0)) {
+        bool is_moved = wr->state == KV_WRITING_PUBLISHED;
+
+        (void)mci_kv_extent_count(kv, moved->room.rank, is_moved ? moved->was : moved->room.at,
+                                  moved->nbytes, -1);
+        mci_kv_room_done(kv, &moved->room);
+        wr->moved.nbytes = 0;
+    }
     if (wr->state == KV_WRITING_DONE && wr->is_counted)
-        mci_kv_object_count(kv, &wr->obj, -1);
+        (void)mci_kv_object_count(kv, &wr->obj, -1);
     if (wr->state != KV_WRITING_NOTHING)
         mci_kv_room_done(kv, &wr->head);
     wr->state = KV_WRITING_NOTHING;
@@ -319,8 +329,11 @@ static mcomm_err_t replace(struct mci_kv *kv, const struct kv_key *key, const st
                            uint64_t loc, uint64_t hint, struct race *race, bool *is_lost_p)
 {
     struct kv_object old;
-    mcomm_err_t err = mci_kv_object_at(kv, key->hash, spot, &old, is_lost_p);
+    mcomm_err_t err;
 
+    if (!kv_is_mapped(kv, spot->home)) /* since a moment ago: the one before died */
+        return MCOMM_ERR_TRY_AGAIN;
+    err = mci_kv_object_at(kv, key->hash, spot, &old, is_lost_p);
     if (err != MCOMM_SUCCESS)
         return err;
     if (!*is_lost_p && race->origin != 0 && race->origin != old.rec.origin)
@@ -330,7 +343,7 @@ static mcomm_err_t replace(struct mci_kv *kv, const struct kv_key *key, const st
     if (!*is_lost_p)
         race->origin = old.rec.origin;
     if (err == MCOMM_SUCCESS && !*is_lost_p)
-        mci_kv_object_count(kv, &old, -1);
+        (void)mci_kv_object_count(kv, &old, -1);
     mci_kv_object_free(&old);
     return err == MCOMM_ERR_PROC_FAILED ? MCOMM_ERR_TRY_AGAIN : err;
 }
@@ -353,7 +366,7 @@ static mcomm_err_t far_change(struct mci_kv *kv, const struct kv_key *key, struc
 {
     struct kv_change c = {.key = *key, .mode = mode, .wr = wr, .origin = race->origin};
 
-    mci_kv_changes_apply(kv, &c, 1, NULL, w);
+    mci_kv_changes_apply(kv, &c, 1, w);
     race->origin = c.origin;
     if (wr != NULL && c.is_published)
         wr->state = KV_WRITING_PUBLISHED;
@@ -371,7 +384,7 @@ static mcomm_err_t mode_check(struct mci_kv *kv, const struct kv_key *key,
     if (spot != NULL)
         f.err = mci_kv_lookup_at(kv, key, spot, &f.obj);
     else
-        mci_kv_far_fetch(kv, &f, 1, NULL);
+        mci_kv_far_fetch(kv, &f, 1);
     return f.err == MCOMM_SUCCESS ? mci_kv_put_exists(key, mode) : f.err;
 }
 
@@ -434,6 +447,21 @@ void mci_kv_writing_begin(struct kv_writing *wr)
     wr->extent_max = 0;
     wr->unflushed = -1;
     wr->held = NULL;
+    wr->moved.nbytes = 0;
+}
+
+void mci_kv_writing_move(struct kv_writing *to, struct kv_writing *from)
+{
+    *to = *from;
+    mci_kv_writing_begin(from);
+    to->held = NULL; /* the caller's */
+}
+
+void mci_kv_writing_leave(struct kv_writing *wr)
+{
+    mci_mem_free(wr->rooms);
+    mci_kv_object_free(&wr->obj);
+    mci_kv_writing_begin(wr);
 }
 
 mcomm_err_t mci_kv_put_written(struct mci_kv *kv, struct kv_writing *wr, const struct kv_key *key,

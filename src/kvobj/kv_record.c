@@ -112,26 +112,31 @@ void mci_kv_object_free(struct kv_object *obj)
     obj->extents = NULL;
 }
 
-void mci_kv_extent_count(struct mci_kv *kv, int rank, uint64_t at, uint64_t rec_nbytes, int sign)
+mcomm_err_t mci_kv_extent_count(struct mci_kv *kv, int rank, uint64_t at, uint64_t rec_nbytes,
+                                int sign)
 {
     const struct kv_part *part = &kv->parts[rank];
     uint64_t delta = sign > 0 ? rec_nbytes : -rec_nbytes;
 
-    if (!kv_is_dead(kv, rank))
-        (void)mci_kv_add(kv, rank, kv_count_at(part, kv_slab_of(part, at)), &delta, 1);
+    if (kv_is_dead(kv, rank))
+        return MCOMM_ERR_PROC_FAILED;
+    return mci_kv_add(kv, rank, kv_count_at(part, kv_slab_of(part, at)), &delta, 1);
 }
 
-void mci_kv_object_count(struct mci_kv *kv, const struct kv_object *obj, int sign)
+mcomm_err_t mci_kv_object_count(struct mci_kv *kv, const struct kv_object *obj, int sign)
 {
     uint64_t s = (uint64_t)(int64_t)sign;
     uint64_t deltas[3] = {obj->rec.nbytes * s, obj->rec.value_nbytes * s, s};
+    mcomm_err_t err = MCOMM_ERR_PROC_FAILED, one;
 
     if (!kv_is_dead(kv, obj->rank))
-        (void)mci_kv_add(kv, obj->rank, kv_count_at(&kv->parts[obj->rank], obj->slab), deltas, 3);
+        err = mci_kv_add(kv, obj->rank, kv_count_at(&kv->parts[obj->rank], obj->slab), deltas, 3);
     for (uint32_t i = 0; obj->extents != NULL && i < obj->rec.extent_count; i++) {
         const struct kv_extent *e = &obj->extents[i];
 
-        mci_kv_extent_count(kv, kv_loc_rank(e->place), kv_loc_offset(e->place),
-                            kv_round(sizeof(struct kv_rec) + e->nbytes), sign);
+        one = mci_kv_extent_count(kv, kv_loc_rank(e->place), kv_loc_offset(e->place),
+                                  kv_round(sizeof(struct kv_rec) + e->nbytes), sign);
+        err = err == MCOMM_SUCCESS ? one : err;
     }
+    return err;
 }

@@ -80,21 +80,25 @@ static uint64_t use_note(struct serving *s)
     return tick;
 }
 
-static void say_spot(struct serving *s, enum kv_say say, mcomm_err_t err)
+/* The spot, then nbytes of more. */
+static void say_spot_and(struct serving *s, enum kv_say say, mcomm_err_t err, uint64_t tick,
+                         const void *more, size_t nbytes)
 {
     struct kv_spot_wire *wire;
-    struct kv_answer *answer = answer_begin(s, sizeof(*wire) + sizeof(s->obj.rec), err, say);
-    size_t nbytes = sizeof(*wire);
+    struct kv_answer *answer = answer_begin(s, sizeof(*wire) + nbytes, err, say);
 
     wire = (struct kv_spot_wire *)(void *)(answer + 1);
     *wire = (struct kv_spot_wire){s->spot.bucket, s->spot.slot, s->spot.loc, s->spot.access,
                                   s->spot.hint};
-    if (say == KV_SAY_REC) {
-        memcpy(wire + 1, &s->obj.rec, sizeof(s->obj.rec));
-        nbytes += sizeof(s->obj.rec);
-        answer->tick = use_note(s);
-    }
-    answer_end(answer, nbytes);
+    if (nbytes > 0)
+        memcpy(wire + 1, more, nbytes);
+    answer->tick = tick;
+    answer_end(answer, sizeof(*wire) + nbytes);
+}
+
+static void say_spot(struct serving *s, mcomm_err_t err)
+{
+    say_spot_and(s, KV_SAY_SPOT, err, 0, NULL, 0);
 }
 
 /* ---- get ---- */
@@ -140,7 +144,7 @@ static mcomm_err_t get_find(struct serving *s)
     }
     rank = kv_loc_rank(s->spot.loc);
     if (rank < kv->size && !kv_is_dead(kv, rank) && !kv_is_mapped(kv, rank)) {
-        say_spot(s, KV_SAY_SPOT, MCOMM_SUCCESS);
+        say_spot(s, MCOMM_SUCCESS);
         return MCOMM_ERR_NOT_FOUND;
     }
     err = s->ask.loc != 0 ? mci_kv_record_find(kv, &s->key, s->spot.loc, &s->obj)
@@ -168,7 +172,7 @@ static void serve_get(struct serving *s)
         say_nothing(s, MCOMM_ERR_TRUNCATE, value_nbytes);
     else if (s->ask.mode == KV_WANT_REC || s->obj.rec.kind != KV_INLINE ||
              value_nbytes > KV_INLINE_MAX)
-        say_spot(s, KV_SAY_REC, MCOMM_SUCCESS);
+        say_spot_and(s, KV_SAY_REC, MCOMM_SUCCESS, use_note(s), &s->obj.rec, sizeof(s->obj.rec));
     else
         say_value(s);
 }
@@ -206,7 +210,7 @@ static mcomm_err_t record_write(struct serving *s)
 static void record_count(struct serving *s)
 {
     if (s->ask.mode & KV_ASK_RECORD)
-        mci_kv_object_count(s->kv, &s->record, 1);
+        (void)mci_kv_object_count(s->kv, &s->record, 1);
 }
 
 static void serve_write(struct serving *s)
@@ -229,7 +233,7 @@ static void serve_count(struct serving *s)
         obj.slab = kv_slab_of(part, obj.at);
         obj.rec.nbytes = s->ask.hint;
         obj.rec.value_nbytes = s->ask.expect;
-        mci_kv_object_count(s->kv, &obj, -1);
+        (void)mci_kv_object_count(s->kv, &obj, -1);
         err = MCOMM_SUCCESS;
     }
     say_nothing(s, err, 0);
@@ -274,37 +278,58 @@ static mcomm_err_t publish_over(struct serving *s)
         return MCOMM_SUCCESS;
     }
     if (old == OLD_FAR && s->spot.loc != s->ask.expect) {
-        say_spot(s, KV_SAY_SPOT, MCOMM_ERR_TRY_AGAIN);
+        say_spot(s, MCOMM_ERR_TRY_AGAIN);
         return MCOMM_SUCCESS;
     }
     err = mci_kv_dir_swap(kv, &s->spot, s->ask.loc, s->ask.hint);
     if (err != MCOMM_SUCCESS)
         return err;
     if (old == OLD_SEEN)
-        mci_kv_object_count(kv, &s->obj, -1);
+        (void)mci_kv_object_count(kv, &s->obj, -1);
     record_count(s);
     err = old == OLD_LOST && s->ask.loc == 0 ? MCOMM_ERR_NOT_FOUND : MCOMM_SUCCESS;
     answer_end(answer_begin(s, 0, err, old == OLD_FAR ? KV_SAY_COUNT : KV_SAY_NOTHING), 0);
     return MCOMM_SUCCESS;
 }
 
-static mcomm_err_t publish_once(struct serving *s)
+/* No entry is free, and no object seen from here may leave. */
+static void say_full(struct serving *s)
+{
+    struct mci_hash128 victim;
+    bool is_here;
+
+    if (mci_kv_dir_victim(s->kv, s->kv->rank, s->key.hash, true, &s->spot, &victim, &is_here))
+        say_spot_and(s, KV_SAY_FULL, MCOMM_ERR_NO_SPACE, 0, &victim, sizeof(victim));
+    else
+        say_nothing(s, MCOMM_ERR_NO_SPACE, 0);
+}
+
+/* As publish_over(). */
+static mcomm_err_t publish_new(struct serving *s)
 {
     struct kv_waiter hurry = {.is_hurried = true};
+    mcomm_err_t err =
+        mci_kv_dir_insert_at(s->kv, s->kv->rank, s->key.hash, s->ask.loc, s->ask.hint, &hurry);
+
+    if (err == MCOMM_ERR_EXISTS)
+        return MCOMM_ERR_TRY_AGAIN;
+    if (err == MCOMM_SUCCESS)
+        record_count(s);
+    if (err == MCOMM_ERR_NO_SPACE)
+        say_full(s);
+    else
+        say_nothing(s, err == MCOMM_SUCCESS ? err : MCOMM_ERR_UNSUPPORTED, 0);
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t publish_once(struct serving *s)
+{
     mcomm_err_t err = mci_kv_dir_find_at(s->kv, s->kv->rank, s->key.hash, &s->spot);
 
     if (err == MCOMM_SUCCESS)
         return publish_over(s);
-    if (s->ask.loc != 0) {
-        err =
-            mci_kv_dir_insert_at(s->kv, s->kv->rank, s->key.hash, s->ask.loc, s->ask.hint, &hurry);
-        if (err == MCOMM_ERR_EXISTS)
-            return MCOMM_ERR_TRY_AGAIN;
-        if (err != MCOMM_SUCCESS)
-            err = MCOMM_ERR_UNSUPPORTED;
-        else
-            record_count(s);
-    }
+    if (s->ask.loc != 0)
+        return publish_new(s);
     say_nothing(s, err, 0);
     return MCOMM_SUCCESS;
 }
@@ -324,6 +349,27 @@ static void serve_publish(struct serving *s)
         say_nothing(s, MCOMM_ERR_TRY_AGAIN, 0);
 }
 
+static void serve_swap(struct serving *s)
+{
+    mcomm_err_t err = mci_kv_dir_find_at(s->kv, s->kv->rank, s->key.hash, &s->spot);
+
+    if (err == MCOMM_SUCCESS && s->spot.loc == s->ask.expect)
+        err = mci_kv_dir_swap(s->kv, &s->spot, s->ask.loc, s->ask.hint);
+    else
+        err = MCOMM_ERR_TRY_AGAIN;
+    say_nothing(s, err, 0);
+}
+
+/* Nobody waits for an answer. */
+static void serve_seal(struct serving *s)
+{
+    const struct kv_part *part = &s->kv->parts[s->kv->rank];
+
+    if (s->ask.loc < part->slab_count && s->ask.hint <= part->slab_nbytes)
+        (void)mci_kv_slab_seal(s->kv, s->kv->rank, (uint32_t)s->ask.loc, s->ask.expect,
+                               s->ask.hint);
+}
+
 /* ---- calls ---- */
 /* Takes the next ask out of bytes; 0: it is not well formed. */
 static size_t ask_take(struct serving *s, const char *bytes, size_t left)
@@ -337,6 +383,11 @@ static size_t ask_take(struct serving *s, const char *bytes, size_t left)
     if (padded > left - used || s->ask.key_nbytes == 0 || s->ask.key_nbytes > KV_KEY_MAX)
         return 0;
     s->key = kv_key_make(bytes + used, s->ask.key_nbytes);
+    if (s->ask.mode & KV_ASK_HASH) {
+        if (s->ask.key_nbytes != sizeof(s->key.hash))
+            return 0;
+        memcpy(&s->key.hash, bytes + used, sizeof(s->key.hash));
+    }
     used += padded;
     if (!(s->ask.mode & KV_ASK_RECORD))
         return used;
@@ -354,6 +405,11 @@ static size_t ask_take(struct serving *s, const char *bytes, size_t left)
 bool mci_kv_serve(struct mci_kv *kv, enum kv_call_op op, const void *bytes, size_t nbytes,
                   kv_emit_fn_t emit, void *arg)
 {
+    static void (*const serve[KV_CALL_NUM])(struct serving * s) = {
+        [KV_CALL_GET] = serve_get,     [KV_CALL_PUBLISH] = serve_publish,
+        [KV_CALL_WRITE] = serve_write, [KV_CALL_COUNT] = serve_count,
+        [KV_CALL_SWAP] = serve_swap,   [KV_CALL_SEAL] = serve_seal,
+    };
     struct serving s = {.kv = kv, .emit = emit, .arg = arg};
     const char *at = bytes;
 
@@ -365,16 +421,9 @@ bool mci_kv_serve(struct mci_kv *kv, enum kv_call_op op, const void *bytes, size
             return false;
         at += used;
         nbytes -= used;
-        if (op == KV_CALL_GET)
-            serve_get(&s);
-        else if (op == KV_CALL_PUBLISH)
-            serve_publish(&s);
-        else if (op == KV_CALL_WRITE)
-            serve_write(&s);
-        else if (op == KV_CALL_COUNT)
-            serve_count(&s);
-        else
+        if (op >= KV_CALL_NUM || serve[op] == NULL)
             return false;
+        serve[op](&s);
     }
     out_send(&s);
     return true;

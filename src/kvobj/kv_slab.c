@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "base/mem.h"
-#include "kvobj/kv_priv.h"
+#include "kvobj/kv_far.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -27,13 +27,25 @@ mcomm_err_t mci_kv_slab_check(struct mci_kv *kv, int rank, uint32_t slab, uint64
     return err == MCOMM_SUCCESS && kv_word_gen(word) != gen ? MCOMM_ERR_TRY_AGAIN : err;
 }
 
-/* The word stays `word` meanwhile, or this fails: then somebody thought we were dead. */
-static mcomm_err_t seal(struct mci_kv *kv, int rank, uint32_t slab, uint64_t word, uint64_t used)
+/*
+ * The word stays `word` meanwhile, or this fails: then somebody thought we were dead. A far rank is
+ * not waited for: whatever it was sent before, and what it is sent next, it takes in order.
+ */
+mcomm_err_t mci_kv_slab_seal(struct mci_kv *kv, int rank, uint32_t slab, uint64_t word,
+                             uint64_t used)
 {
     const struct kv_part *part = &kv->parts[rank];
+    struct kv_ask ask = {.loc = slab, .expect = word, .hint = used};
     uint64_t count_at = kv_count_at(part, slab), tick, seen;
-    mcomm_err_t err = mci_kv_fetch_add(kv, rank, offsetof(struct kv_head, tick), 1, &tick);
+    mcomm_err_t err;
 
+    if (part->area[KV_META] == NULL)
+        return mci_kv_call_post(kv, rank, KV_CALL_SEAL, &ask);
+    err = mci_kv_load(kv, rank, kv_word_at(part, slab), &seen);
+    if (err == MCOMM_SUCCESS && seen != word)
+        return MCOMM_ERR_TRY_AGAIN;
+    if (err == MCOMM_SUCCESS)
+        err = mci_kv_fetch_add(kv, rank, offsetof(struct kv_head, tick), 1, &tick);
     if (err == MCOMM_SUCCESS)
         err = mci_kv_store(kv, rank, count_at + offsetof(struct kv_count, seal_tick), tick + 1);
     if (err == MCOMM_SUCCESS)
@@ -50,7 +62,7 @@ static void seal_if_dead(struct mci_kv *kv, int rank, uint32_t slab, uint64_t *w
     int holder = kv_word_holder(*word);
 
     if ((state == KV_SLAB_OPEN || state == KV_SLAB_CLEANING) && kv_is_void(kv, holder) &&
-        seal(kv, rank, slab, *word, kv->parts[rank].slab_nbytes) == MCOMM_SUCCESS)
+        mci_kv_slab_seal(kv, rank, slab, *word, kv->parts[rank].slab_nbytes) == MCOMM_SUCCESS)
         *word = kv_word(KV_SLAB_SEALED, 0, kv_word_gen(*word));
 }
 
@@ -93,16 +105,11 @@ unsigned mci_kv_slab_free_count(struct mci_kv *kv, int rank)
 /* ---- the open slab of this process at a rank. lock: open[rank] ---- */
 static void seal_own(struct mci_kv *kv, int rank, uint32_t slab)
 {
-    const struct kv_part *part = &kv->parts[rank];
-    uint64_t word, used;
+    uint32_t i = kv->parts[rank].slab_base + slab;
+    struct kv_held held = kv->held[i];
 
-    atomic_store_explicit(&kv->pending[part->slab_base + slab], 0, memory_order_relaxed);
-    if (mci_kv_load(kv, rank, kv_word_at(part, slab), &word) != MCOMM_SUCCESS ||
-        mci_kv_load(kv, rank, kv_count_at(part, slab) + offsetof(struct kv_count, used), &used) !=
-            MCOMM_SUCCESS ||
-        kv_word_state(word) != KV_SLAB_OPEN || kv_word_holder(word) != kv->rank)
-        return; /* its rank died */
-    (void)seal(kv, rank, slab, word, used);
+    atomic_store_explicit(&kv->pending[i], 0, memory_order_relaxed);
+    (void)mci_kv_slab_seal(kv, rank, slab, kv_word(KV_SLAB_OPEN, kv->rank, held.gen), held.used);
 }
 
 void mci_kv_slab_close(struct mci_kv *kv, int rank)
@@ -113,8 +120,7 @@ void mci_kv_slab_close(struct mci_kv *kv, int rank)
     if (!open->is_open)
         return;
     open->is_open = false;
-    (void)mci_kv_store(kv, rank, kv_count_at(part, open->slab) + offsetof(struct kv_count, used),
-                       open->pos);
+    kv->held[part->slab_base + open->slab] = (struct kv_held){open->gen, open->pos};
     if (atomic_fetch_or(&kv->pending[part->slab_base + open->slab], KV_CLOSING) == 0)
         seal_own(kv, rank, open->slab);
 }
@@ -144,11 +150,14 @@ static void open_set(struct mci_kv *kv, int rank, uint32_t slab, uint64_t gen)
 
 bool mci_kv_slab_swap(struct mci_kv *kv, int rank, uint32_t slab, uint64_t from, uint64_t to)
 {
-    uint64_t seen;
+    uint64_t at = kv_word_at(&kv->parts[rank], slab), gen = kv_word_gen(to), seen;
+    mcomm_err_t err = mci_kv_cas(kv, rank, at, from, to, &seen);
 
-    return mci_kv_cas(kv, rank, kv_word_at(&kv->parts[rank], slab), from, to, &seen) ==
-               MCOMM_SUCCESS &&
-           seen == from;
+    if (KV_UNLIKELY(err == MCOMM_ERR_TIMEOUT) && kv_word_state(to) == KV_SLAB_OPEN)
+        (void)mci_kv_cas(kv, rank, at, to, kv_word(KV_SLAB_FREE, 0, gen), &seen);
+    else if (KV_UNLIKELY(err == MCOMM_ERR_TIMEOUT) && kv_word_state(to) == KV_SLAB_CLEANING)
+        (void)mci_kv_cas(kv, rank, at, to, kv_word(KV_SLAB_SEALED, 0, gen), &seen);
+    return err == MCOMM_SUCCESS && seen == from;
 }
 
 /* The counters of a part that is not mapped, in one piece; NULL: it is mapped, or they are not to

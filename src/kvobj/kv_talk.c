@@ -19,15 +19,14 @@ static void bytes_reset(struct kv_talk *talk)
     talk->room = sizeof(talk->few);
 }
 
-void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op,
-                       struct kv_late *late)
+void mci_kv_talk_begin(struct kv_talk *talk, struct mci_kv *kv, enum kv_call_op op)
 {
     talk->kv = kv;
     talk->op = op;
-    talk->late = late;
     talk->first = talk->count = 0;
     talk->nbytes = talk->num_asks = talk->reply_nbytes = 0;
     talk->rank = -1;
+    talk->given_up = NULL;
     bytes_reset(talk);
 }
 
@@ -35,13 +34,11 @@ static void oldest_wait(struct kv_talk *talk)
 {
     struct kv_call *call = &talk->calls[talk->first];
 
-    call->is_late = kv_late_has(talk->late, call->rank);
     mci_kv_call_wait(talk->kv, call);
-    kv_late_note(talk->late, call->rank, call->err);
     talk->first = (talk->first + 1) % KV_CALLS;
     talk->count--;
     if (call->err != MCOMM_SUCCESS)
-        talk->lost(talk->arg, call->rank, call->err);
+        talk->lost(talk->arg, call->first, call->end, call->err);
 }
 
 static void call_send(struct kv_talk *talk)
@@ -52,16 +49,19 @@ static void call_send(struct kv_talk *talk)
         return;
     if (talk->count == KV_CALLS)
         oldest_wait(talk);
-    if (kv_late_has(talk->late, talk->rank)) {
+    if (mci_kv_is_late(talk->rank)) { /* and never hears of it */
         talk->nbytes = talk->num_asks = talk->reply_nbytes = 0;
-        talk->lost(talk->arg, talk->rank, MCOMM_ERR_TIMEOUT);
+        talk->lost(talk->arg, talk->first_index, talk->end_index, MCOMM_ERR_TIMEOUT);
         return;
     }
     call = &talk->calls[(talk->first + talk->count++) % KV_CALLS];
     call->rank = talk->rank;
     call->op = talk->op;
     call->left = talk->num_asks;
+    call->first = talk->first_index;
+    call->end = talk->end_index;
     call->take = talk->take;
+    call->given_up = talk->given_up;
     call->arg = talk->arg;
     mci_kv_call_start(talk->kv, call, talk->bytes, talk->nbytes);
     talk->nbytes = talk->num_asks = talk->reply_nbytes = 0;
@@ -98,13 +98,15 @@ void mci_kv_talk_ask(struct kv_talk *talk, int rank, const struct kv_ask *ask,
     if (!bytes_fit(talk, sizeof(*ask) + key_nbytes + nbytes))
         call_send(talk);
     if (!bytes_fit(talk, sizeof(*ask) + key_nbytes + nbytes)) {
-        mci_kv_talk_end(talk); /* so that lost means this one only */
         talk->lost(
-            talk->arg, rank,
+            talk->arg, ask->index, ask->index + 1,
             mci_err_set(MCOMM_ERR_NO_MEM, "no memory to send a record of %zu bytes", nbytes));
         return;
     }
     talk->rank = rank;
+    if (talk->num_asks == 0)
+        talk->first_index = ask->index;
+    talk->end_index = ask->index + 1;
     at = talk->bytes + talk->nbytes;
     memcpy(at, ask, sizeof(*ask));
     memset(at + sizeof(*ask) + key_nbytes - 8, 0, 8);

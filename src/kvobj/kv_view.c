@@ -58,7 +58,7 @@ static mcomm_err_t view_far(struct mci_kv *kv, const struct kv_key *key, mcomm_k
 {
     struct kv_fetch f = {.key = *key, .want = KV_WANT_ALLOC};
 
-    mci_kv_far_fetch(kv, &f, 1, NULL);
+    mci_kv_far_fetch(kv, &f, 1);
     if (f.err != MCOMM_SUCCESS)
         return f.err;
     view->is_copy = 1;

@@ -18,6 +18,7 @@
 static struct mci_list due;
 static struct mci_loop_timer timer;
 static bool is_armed;
+static _Thread_local int cap_ms = -1;
 
 static void timer_fired(struct mci_loop_timer *t)
 {
@@ -66,8 +67,15 @@ void mci_rma_kick_later(struct rma_path *path)
     mci_loop_timer_set(&timer, LAST_NS);
 }
 
+void mci_rma_wait_cap(int timeout_ms)
+{
+    cap_ms = timeout_ms;
+}
+
 void mci_rma_wait_begin(struct rma_waiter *w, struct mci_peer *peer, int timeout_ms)
 {
+    if (cap_ms >= 0 && (timeout_ms < 0 || cap_ms < timeout_ms))
+        timeout_ms = cap_ms;
     w->peer = peer->bell != NULL ? peer : NULL;
     w->timeout_ms = timeout_ms;
     mci_wait_begin(&w->inner, w->peer != NULL ? 1 : timeout_ms);

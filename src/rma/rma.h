@@ -86,6 +86,9 @@ struct rma_waiter {
 /* As mci_wait_begin() and mci_wait_step(), for an answer of peer, which may be computing. */
 void mci_rma_wait_begin(struct rma_waiter *w, struct mci_peer *peer, int timeout_ms);
 mcomm_err_t mci_rma_wait_step(struct rma_waiter *w);
+/* Waits for answers that this thread begins last that long at most, whatever the communicator's
+ * limit; -1: no limit but that. */
+void mci_rma_wait_cap(int timeout_ms);
 /* fn again, with the whole payload, once it has arrived. */
 void mci_rma_defer(struct mci_peer *peer, const struct mci_frame *frame, struct mci_sink *sink,
                    mci_am_fn_t fn);

@@ -93,7 +93,8 @@ MP_CASES += %D%/pt2pt_stopped.mp %D%/pt2pt_forked.mp
 MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
 
 # kvobj
-MP_PROGS += %D%/kv %D%/kv_calls %D%/kv_death %D%/kv_far
+MP_PROGS += %D%/kv %D%/kv_calls %D%/kv_death %D%/kv_far %D%/kv_stopped
+MP_CASES += %D%/kv_stopped.mp
 EXTRA_DIST += %D%/kv_check.h
 %C%_kv_death_LDADD = $(LDADD) -lrt
 %C%_kv_far_LDADD = $(LDADD) -lpthread -lrt

@@ -23,7 +23,8 @@ static mcomm_err_t stopped_wait(int rank)
 {
     if ((current->stopped >> rank & 1) == 0)
         return MCOMM_SUCCESS;
-    current->waits++;
+    current->waits += !mci_kv_is_late(rank);
+    mci_kv_late_note(rank, MCOMM_ERR_TIMEOUT);
     return MCOMM_ERR_TIMEOUT;
 }
 
@@ -64,7 +65,10 @@ static mcomm_err_t fake_cas(struct mci_kv *kv, int rank, uint64_t at, uint64_t e
     *seen_p = expect;
     atomic_compare_exchange_strong((_Atomic uint64_t *)(void *)place(rank, KV_META, at), seen_p,
                                    want);
-    return MCOMM_SUCCESS;
+    if (!current->is_late)
+        return MCOMM_SUCCESS;
+    mci_kv_late_note(rank, MCOMM_ERR_TIMEOUT);
+    return MCOMM_ERR_TIMEOUT;
 }
 
 static mcomm_err_t fake_add(struct mci_kv *kv, int rank, uint64_t at, const uint64_t *deltas,
@@ -107,14 +111,54 @@ static void fake_drop(void *arg, const void *bytes, size_t nbytes)
     (void)nbytes;
 }
 
+/* ---- calls that are answered long after the asker has gone ---- */
+static void delayed_keep(const struct kv_call *call, const void *bytes, size_t nbytes)
+{
+    struct kv_fixture_call *d = &current->delayed[current->delayed_count++];
+
+    if (current->delayed_count > FIXTURE_DELAYED)
+        abort();
+    *d = (struct kv_fixture_call){call->rank, (int)call->op, call->id, malloc(nbytes), nbytes};
+    if (d->bytes == NULL)
+        abort();
+    memcpy(d->bytes, bytes, nbytes);
+}
+
+static void delayed_answer(void *arg, const void *bytes, size_t nbytes)
+{
+    if (!mci_kv_orphans_take(NULL, *(const uint32_t *)arg, bytes, nbytes))
+        abort();
+}
+
+void kv_fixture_go_on(struct kv_fixture *f)
+{
+    f->is_delayed = false;
+    for (unsigned i = 0; i < f->delayed_count; i++) {
+        struct kv_fixture_call *d = &f->delayed[i];
+
+        if (!mci_kv_serve(f->kv[d->rank], (enum kv_call_op)d->op, d->bytes, d->nbytes,
+                          delayed_answer, &d->id))
+            abort();
+        free(d->bytes);
+    }
+    f->delayed_count = 0;
+    for (int rank = 0; rank < f->size; rank++)
+        mci_kv_orphans_settle(f->kv[rank]);
+}
+
 static void fake_call_start(struct mci_kv *kv, struct kv_call *call, const void *bytes,
                             size_t nbytes)
 {
     struct mci_kv *there = current->kv[call->rank];
 
+    call->peer = NULL;
+    call->id = ++current->call_count;
     if (kv_is_dead(kv, call->rank)) {
         call->err = MCOMM_ERR_PROC_FAILED;
     } else if (current->stopped >> call->rank & 1) {
+        call->err = MCOMM_ERR_TIMEOUT;
+    } else if (current->is_delayed) {
+        delayed_keep(call, bytes, nbytes);
         call->err = MCOMM_ERR_TIMEOUT;
     } else if (current->is_late) {
         if (!mci_kv_serve(there, call->op, bytes, nbytes, fake_drop, NULL))
@@ -128,9 +172,22 @@ static void fake_call_start(struct mci_kv *kv, struct kv_call *call, const void 
 static void fake_call_wait(struct mci_kv *kv, struct kv_call *call)
 {
     (void)kv;
-    if (call->err == MCOMM_ERR_TIMEOUT && !call->is_late)
-        current->waits++;
+    if (call->err == MCOMM_ERR_TIMEOUT) {
+        current->waits += !mci_kv_is_late(call->rank);
+        if (call->given_up != NULL)
+            call->given_up(call->arg, call);
+    }
     call->is_done = true;
+}
+
+static mcomm_err_t fake_call_post(struct mci_kv *kv, int rank, int op, const void *bytes,
+                                  size_t nbytes)
+{
+    if (kv_is_dead(kv, rank))
+        return MCOMM_ERR_PROC_FAILED;
+    if (!mci_kv_serve(current->kv[rank], (enum kv_call_op)op, bytes, nbytes, fake_drop, NULL))
+        abort();
+    return MCOMM_SUCCESS;
 }
 
 static const struct kv_remote_ops fake_ops = {
@@ -144,6 +201,7 @@ static const struct kv_remote_ops fake_ops = {
     .frame_max = fake_frame_max,
     .call_start = fake_call_start,
     .call_wait = fake_call_wait,
+    .call_post = fake_call_post,
 };
 
 static char *shared_memory(size_t nbytes)
@@ -189,8 +247,10 @@ void kv_fixture_free(struct kv_fixture *f)
         munmap(f->memory[rank][KV_DATA], part->data_nbytes < 1 ? 1 : part->data_nbytes);
         munmap(f->memory[rank][KV_META], part->meta_nbytes);
     }
-    for (int rank = 0; rank < f->size; rank++)
+    for (int rank = 0; rank < f->size; rank++) {
+        mci_kv_orphans_free(f->kv[rank]);
         mci_kv_delete(f->kv[rank]);
+    }
 }
 
 struct kv_key kv_fixture_key(char *buf, unsigned number)

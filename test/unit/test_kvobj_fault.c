@@ -351,12 +351,15 @@ static void a_batch_waits_once_for_a_rank_that_is_stopped(void **state)
     items_make(items, keys);
     assert_int_equal(mci_kv_group_put(f.kv[0], items, MANY, &how), MCOMM_SUCCESS);
     f.stopped = 1u << 2;
+    mci_kv_late_forget();
     assert_int_equal(mci_kv_group_get(f.kv[0], items, MANY, KV_WANT_INTO), MCOMM_ERR_TIMEOUT);
     items_are(f.kv[0], items, 2);
     assert_int_equal(f.waits, 1);
+    mci_kv_late_forget();
     assert_int_equal(mci_kv_group_put(f.kv[0], items, MANY, &how), MCOMM_ERR_TIMEOUT);
     items_are(f.kv[0], items, 2);
     assert_int_equal(f.waits, 2);
+    mci_kv_late_forget();
     assert_int_equal(mci_kv_group_remove(f.kv[0], items, MANY), MCOMM_ERR_TIMEOUT);
     items_are(f.kv[0], items, 2);
     assert_int_equal(f.waits, 3);
@@ -379,8 +382,10 @@ static void a_late_publish_is_counted(void **state)
         number++;
     for (unsigned size = 100; size <= 60000; size *= 600) { /* the larger one lies here already */
         f.is_late = true;
+        mci_kv_late_forget();
         assert_int_equal(put(f.kv[0], number, size, size, MCOMM_KV_REPLACE), MCOMM_ERR_TIMEOUT);
         f.is_late = false;
+        mci_kv_late_forget();
         assert_int_equal(get(f.kv[0], number, &nbytes), MCOMM_SUCCESS);
         assert_int_equal(nbytes, size);
         stats_are(f.kv[0], 1, size);
@@ -388,6 +393,66 @@ static void a_late_publish_is_counted(void **state)
                          MCOMM_SUCCESS);
         stats_are(f.kv[0], 0, 0);
     }
+    kv_fixture_free(&f);
+}
+
+/*
+ * A put is given up, and its home goes on long afterwards, when its record would have been thrown
+ * away to make room: the record stays until then.
+ */
+static void a_late_publish_finds_its_record(void **state)
+{
+    static const size_t capacity[] = {256u << 10, 256u << 10};
+    struct kv_fixture f;
+    unsigned number = 0;
+    char buf[32];
+    size_t nbytes;
+
+    (void)state;
+    kv_fixture_make(&f, 2, 2, capacity, 1000);
+    while (!kv_is_home_far(f.kv[0], kv_fixture_key(buf, number).hash))
+        number++;
+    f.kv[0]->put_timeout_ms = 0;
+    f.is_delayed = true;
+    assert_int_equal(put(f.kv[0], number, 2, 3000, MCOMM_KV_REPLACE), MCOMM_ERR_TIMEOUT);
+    f.is_delayed = false;
+    mci_kv_late_forget();
+    assert_int_equal(f.delayed_count, 1);
+    for (unsigned i = 0; i < 500; i++)
+        if (!kv_is_home_far(f.kv[0], kv_fixture_key(buf, 1000 + i).hash))
+            assert_int_equal(put(f.kv[0], 1000 + i, 1, 3000, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    kv_fixture_go_on(&f);
+    assert_int_equal(get(f.kv[0], number, &nbytes), MCOMM_SUCCESS);
+    assert_int_equal(nbytes, 3000);
+    assert_true(kv_fixture_check(out, nbytes, number, 2));
+    for (unsigned i = 0; i < 500; i++) /* and then no longer than others */
+        if (!kv_is_home_far(f.kv[0], kv_fixture_key(buf, 2000 + i).hash))
+            assert_int_equal(put(f.kv[0], 2000 + i, 1, 3000, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    assert_int_equal(get(f.kv[0], number, &nbytes), MCOMM_ERR_NOT_FOUND);
+    kv_fixture_free(&f);
+}
+
+/* A slab that was asked for in vain is not held for ever. */
+static void a_slab_that_was_taken_too_late_is_let_go(void **state)
+{
+    static const size_t capacity[] = {256u << 10, 0};
+    struct kv_fixture f;
+    uint64_t *words;
+
+    (void)state;
+    kv_fixture_make(&f, 2, 2, capacity, 1000);
+    f.is_late = true;
+    f.kv[1]->put_timeout_ms = 0;
+    mci_kv_late_forget();
+    assert_int_not_equal(put(f.kv[1], 1, 1, 3000, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    f.is_late = false;
+    mci_kv_late_forget();
+    assert_int_equal(mci_kv_slab_words(f.kv[0], 0, &words), MCOMM_SUCCESS);
+    for (uint32_t i = 0; i < f.kv[0]->parts[0].slab_count; i++)
+        assert_int_equal(kv_word_state(words[i]), KV_SLAB_FREE);
+    mci_mem_free(words);
+    assert_int_equal(put(f.kv[1], 1, 1, 3000, MCOMM_KV_REPLACE), MCOMM_SUCCESS);
+    stats_are(f.kv[0], 1, 3000);
     kv_fixture_free(&f);
 }
 
@@ -481,6 +546,8 @@ int main(void)
         cmocka_unit_test(a_view_is_released_once_and_to_its_own_store),
         cmocka_unit_test(a_batch_waits_once_for_a_rank_that_is_stopped),
         cmocka_unit_test(a_late_publish_is_counted),
+        cmocka_unit_test(a_late_publish_finds_its_record),
+        cmocka_unit_test(a_slab_that_was_taken_too_late_is_let_go),
         cmocka_unit_test(a_home_that_answers_nonsense_harms_nothing),
     };
 
