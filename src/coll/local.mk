@@ -2,8 +2,8 @@
 libmcomm_all_la_SOURCES += %D%/algos.h %D%/coll.h %D%/coll_priv.h %D%/fold.h %D%/node.h %D%/fold_kernels.h
 libmcomm_all_la_SOURCES += %D%/module.c %D%/coll_api.c %D%/check.c %D%/call.c %D%/request.c
 libmcomm_all_la_SOURCES += %D%/poison.c %D%/select.c %D%/plan.c %D%/fold.c %D%/op.c %D%/node.c
-libmcomm_all_la_SOURCES += %D%/slots.c %D%/rings.c %D%/rings.h %D%/ring.c
-libmcomm_all_la_SOURCES += %D%/rings_reduce.c %D%/rings_spread.c %D%/rings_exchange.c
+libmcomm_all_la_SOURCES += %D%/lines.c %D%/slots.c %D%/rings.c %D%/rings.h %D%/ring.c
+libmcomm_all_la_SOURCES += %D%/rings_reduce.c %D%/rings_spread.c %D%/rings_exchange.c %D%/rings_scan.c
 libmcomm_all_la_SOURCES += %D%/allgather_bruck.c %D%/allgather_ring.c %D%/allreduce_doubling.c
 libmcomm_all_la_SOURCES += %D%/allreduce_ring.c %D%/alltoall_bruck.c %D%/alltoall_pairwise.c
 libmcomm_all_la_SOURCES += %D%/barrier_dissemination.c %D%/bcast_binomial.c %D%/bcast_chain.c

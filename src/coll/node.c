@@ -59,6 +59,16 @@ static void places(struct coll_node *node, void *base)
     node->is_crowded = ((struct header *)base)->is_crowded != 0;
 }
 
+static void node_release(struct coll_node *node)
+{
+    mci_mem_free(node->srcs);
+    mci_mem_free(node->peers);
+    mci_mem_free(node->got); /* and the pieces behind it */
+    mci_mem_free(node->heard);
+    mci_mem_free(node->past); /* and the words behind it */
+    mci_mem_free(node);
+}
+
 static struct coll_node *node_new(struct coll_comm *cc)
 {
     struct coll_node *node = mci_mem_zalloc(sizeof(*node));
@@ -74,19 +84,21 @@ static struct coll_node *node_new(struct coll_comm *cc)
     node->rank = tiers->local_rank;
     node->srcs = mci_mem_zalloc(n * sizeof(*node->srcs));
     node->peers = mci_mem_zalloc(n * sizeof(struct mci_peer *));
-    words = mci_mem_zalloc(2 * NODE_RING_NUM * n * sizeof(*words));
-    if (node->srcs == NULL || node->peers == NULL || words == NULL) {
-        mci_mem_free(node->srcs);
-        mci_mem_free(node->peers);
-        mci_mem_free(words);
-        mci_mem_free(node);
+    node->got = mci_mem_zalloc(2 * n * sizeof(*node->got));
+    node->piece = node->got != NULL ? node->got + n : NULL;
+    node->heard = mci_mem_zalloc(n * sizeof(*node->heard));
+    words = node->past = mci_mem_zalloc((1 + 3 * NODE_RING_NUM) * n * sizeof(*words));
+    if (node->srcs == NULL || node->peers == NULL || words == NULL || node->got == NULL ||
+        node->heard == NULL) {
+        node_release(node);
         return NULL;
     }
     for (int i = 0; i < node->size; i++)
         node->peers[i] = mci_comm_peer(cc->comm, tiers_local(tiers, i));
     for (int i = 0; i < NODE_RING_NUM; i++) {
-        node->pos[i] = words + (size_t)i * n;
-        node->seen[i] = words + (size_t)(NODE_RING_NUM + i) * n;
+        node->pos[i] = words += n;
+        node->seen[i] = words += n;
+        node->owed[i] = words += n;
     }
     mci_near_init(&node->near);
     node->is_far = true;
@@ -115,10 +127,7 @@ void mci_coll_node_free(struct coll_comm *cc)
     if (node == NULL)
         return;
     node_unmap(node);
-    mci_mem_free(node->srcs);
-    mci_mem_free(node->peers);
-    mci_mem_free(node->pos[0]);
-    mci_mem_free(node);
+    node_release(node);
 }
 
 /* ---- agreeing ---- */

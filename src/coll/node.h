@@ -5,13 +5,14 @@
  * collective: the member of lowest rank offers a region, the others map it and say so, and all use
  * it or none does.
  *
- * Every word in it has one writer. Of each member there are
- *  - slots: contribution number seq of this member lies in line seq mod NODE_GENS (or, above
- *    NODE_INLINE bytes, in the slot behind it) once the line's seq says so. A slot is written again
- *    when all have said, by their word "done", that they are past its last content;
- *  - two rings, IN (read by one other member each) and OUT (read by all), of pieces at positions
- *    that every member computes for itself. "put" is where the writer is, "acks" how far this
- *    member needs no longer what lies in each other's ring.
+ * Every word in it has one writer. Every call that uses the segment has a number, and whoever has
+ * something to say in it writes a line of his own, number mod NODE_GENS, once all are past the
+ * line's last call (they say so by their word "done"; a line of a call says that its writer is past
+ * the call before). What it says lies
+ *  - in the line itself, or in the slot behind it;
+ *  - in the writer's two rings, IN (pieces that one other member each reads) and OUT (pieces that
+ *    others read together). The line tells where the call begins in them and, as the call goes on,
+ *    "put", up to where they are written; "acks" tell the writer how far a reader has come.
  */
 #ifndef MCI_COLL_NODE_H
 #define MCI_COLL_NODE_H
@@ -24,6 +25,7 @@
 #define NODE_SLOT 8192u
 #define NODE_LINE 128u
 #define NODE_FOLD_MAX 64 /* members whose vectors are folded at once */
+#define NODE_COUNTS_MAX ((int)(NODE_SLOT / sizeof(uint64_t))) /* in the header of a slot */
 
 enum node_ring {
     NODE_IN,
@@ -31,15 +33,28 @@ enum node_ring {
     NODE_RING_NUM
 };
 
+/* Where what a line says lies; needed where a reader cannot know. */
+enum node_where {
+    NODE_IN_LINE,
+    NODE_IN_SLOT,
+    NODE_IN_RING,
+    NODE_WHERE_NUM = 4
+};
+
 struct node_line {
-    _Atomic uint32_t seq;
-    uint32_t zero;
-    char data[NODE_INLINE];
+    _Atomic uint64_t word; /* NODE_WHERE_NUM times the number of the call, and where */
+    union {
+        char data[NODE_INLINE];
+        struct {
+            uint64_t base[NODE_RING_NUM];
+            char rest_of_cache_line[40];
+            _Atomic uint64_t put[NODE_RING_NUM];
+        } ring;
+    };
 } __attribute__((aligned(NODE_LINE)));
 
-struct node_words { /* one line each */
-    _Atomic uint32_t done __attribute__((aligned(NODE_LINE)));
-    _Atomic uint64_t put[NODE_RING_NUM] __attribute__((aligned(NODE_LINE)));
+struct node_words {
+    _Atomic uint64_t done;
 } __attribute__((aligned(NODE_LINE)));
 
 enum node_state {
@@ -66,33 +81,39 @@ struct coll_node {
     size_t stride; /* from one member's part to the next */
     size_t ring_nbytes;
     char *parts, *rings;
-    /* slots */
-    uint32_t seq;      /* contributions so far: equal on all members between calls */
-    uint32_t done_min; /* of all, as last seen */
+    /* lines */
+    uint64_t seq;      /* of the current call, or the last one */
+    uint64_t done_min; /* all are past this one, as last seen */
+    uint64_t *past;    /* of each member the same */
     const void **srcs; /* size pointers, for folds */
     /* rings */
     struct mci_near near;
     bool is_far;
-    uint64_t *pos[NODE_RING_NUM];    /* of each member's ring: what this member has come to */
+    uint64_t own[NODE_RING_NUM];     /* where this member's next piece goes */
+    uint64_t *owed[NODE_RING_NUM];   /* end of the last own piece that each member reads */
+    uint64_t ack_min[NODE_RING_NUM]; /* all have read this member's rings up to there */
+    uint64_t *pos[NODE_RING_NUM];    /* of each member's ring: where the next chunk begins */
     uint64_t *seen[NODE_RING_NUM];   /* of each member's ring: put as last seen */
-    uint64_t ack_min[NODE_RING_NUM]; /* of all, on this member's rings, as last seen */
-    struct node_flow {               /* how far the call has come */
-        size_t piece;                /* elements; 0: not begun */
-        size_t chunks;
-        size_t put, reduced, got; /* chunks */
-        int put_turn, got_turn;   /* pieces of the next one */
+    struct node_flow {               /* how far the call has come; chunks: a piece of each block */
+        size_t piece, chunks;
+        size_t put, reduced;
+        int put_turn; /* pieces of the next chunk that are put */
+        int unread;   /* members whose blocks are not complete */
     } flow;
+    size_t *got;   /* chunks, from each member */
+    size_t *piece; /* of each member, where they differ */
+    bool *heard;   /* each member's line of this call */
 };
 
 static inline struct node_words *node_words_of(const struct coll_node *node, int rank)
 {
     return (struct node_words *)(void *)(node->parts + (size_t)rank * node->stride);
 }
-static inline struct node_line *node_line_of(const struct coll_node *node, int rank, uint32_t seq)
+static inline struct node_line *node_line_of(const struct coll_node *node, int rank, uint64_t seq)
 {
     return (struct node_line *)(void *)(node_words_of(node, rank) + 1) + seq % NODE_GENS;
 }
-static inline char *node_slot_of(const struct coll_node *node, int rank, uint32_t seq)
+static inline char *node_slot_of(const struct coll_node *node, int rank, uint64_t seq)
 {
     return (char *)((struct node_line *)(void *)(node_words_of(node, rank) + 1) + NODE_GENS) +
            (size_t)(seq % NODE_GENS) * NODE_SLOT;
@@ -110,6 +131,32 @@ static inline char *node_ring_of(const struct coll_node *node, enum node_ring ri
     return node->rings + ((size_t)rank * NODE_RING_NUM + ring) * node->ring_nbytes;
 }
 
+/* ---- lines.c: who has come to which call ---- */
+/* All are past the call whose line the next one's takes. */
+bool mci_coll_line_is_free(struct coll_node *node);
+/* Has the member's line of the current call come? */
+static inline bool node_has_line(struct coll_node *node, int rank)
+{
+    const struct node_line *line = node_line_of(node, rank, node->seq);
+
+    if (atomic_load_explicit(&line->word, memory_order_acquire) / NODE_WHERE_NUM != node->seq)
+        return false;
+    node->past[rank] = node->seq - 1;
+    return true;
+}
+/* Of one that has come. */
+static inline enum node_where node_where_of(const struct coll_node *node, int rank)
+{
+    const struct node_line *line = node_line_of(node, rank, node->seq);
+
+    return (enum node_where)(atomic_load_explicit(&line->word, memory_order_relaxed) %
+                             NODE_WHERE_NUM);
+}
+/* The own line of the current call is filled in. */
+void mci_coll_line_say(struct coll_node *node, enum node_where where);
+/* This member is past the current call. */
+void mci_coll_line_done(struct coll_node *node);
+
 /* ---- node.c ---- */
 mcomm_err_t mci_coll_node_start_module(void);
 /* The segment, or NULL: not yet (then *is_plain_p false), or none for this communicator. */
@@ -119,12 +166,19 @@ void mci_coll_node_free(struct coll_comm *cc);
 void mci_coll_node_offered(struct coll_comm *cc, uint64_t region_id);
 /* News of a communicator that is not made yet (poison.c). */
 void mci_coll_early_offer(uint64_t ctx, bool is_offer, uint64_t region_id);
-/* Wake the members that sleep; after a store they may wait for. */
+/* Wake the member, or all, if asleep; after a store it may wait for. */
+static inline void mci_coll_node_ring_bell(const struct coll_node *node, int rank)
+{
+    struct mci_doorbell *bell = node->peers[rank]->bell;
+
+    if (bell != NULL)
+        mci_doorbell_ring(bell);
+}
 static inline void mci_coll_node_ring_bells(const struct coll_node *node)
 {
     for (int i = 0; i < node->size; i++)
-        if (i != node->rank && node->peers[i]->bell != NULL)
-            mci_doorbell_ring(node->peers[i]->bell);
+        if (i != node->rank)
+            mci_coll_node_ring_bell(node, i);
 }
 
 /* ---- slots.c ---- */

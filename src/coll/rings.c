@@ -3,30 +3,48 @@
 /* Room, positions and acknowledgements of the rings: see rings.h and node.h. */
 #include "coll/rings.h"
 
-bool mci_coll_ring_has_room(struct coll_node *node, enum node_ring ring, uint64_t end)
+bool mci_coll_rings_begin(struct coll_node *node, bool is_writer)
 {
-    uint64_t least = end;
+    size_t n = (size_t)node->size;
 
-    if (end - node->ack_min[ring] <= node->ring_nbytes)
-        return true;
-    for (int i = 0; i < node->size; i++) {
-        uint64_t ack;
-
-        if (i == node->rank)
-            continue;
-        ack = atomic_load_explicit(node_ack_of(node, ring, i, node->rank), memory_order_acquire);
-        if (ack < least)
-            least = ack;
-    }
-    node->ack_min[ring] = least;
-    return end - least <= node->ring_nbytes;
+    if (is_writer && !mci_coll_line_is_free(node))
+        return false;
+    node->seq++;
+    memset(&node->flow, 0, sizeof(node->flow));
+    memset(node->got, 0, n * sizeof(*node->got));
+    memset(node->heard, 0, n * sizeof(*node->heard));
+    return true;
 }
 
-void mci_coll_ring_put(struct coll_node *node, enum node_ring ring, uint64_t pos)
+void mci_coll_rings_say(struct coll_node *node)
 {
-    node->pos[ring][node->rank] = pos;
-    atomic_store_explicit(&node_words_of(node, node->rank)->put[ring], pos, memory_order_release);
-    mci_coll_node_ring_bells(node);
+    struct node_line *line = node_line_of(node, node->rank, node->seq);
+
+    for (int i = 0; i < NODE_RING_NUM; i++) {
+        line->ring.base[i] = node->own[i];
+        atomic_store_explicit(&line->ring.put[i], node->own[i], memory_order_relaxed);
+    }
+    mci_coll_line_say(node, NODE_IN_RING);
+}
+
+void mci_coll_rings_end(struct coll_node *node)
+{
+    mci_coll_line_done(node);
+}
+
+/* ---- reading ---- */
+bool mci_coll_ring_hear(struct coll_node *node, int writer)
+{
+    const struct node_line *line = node_line_of(node, writer, node->seq);
+
+    if (node->heard[writer])
+        return true;
+    if (!node_has_line(node, writer))
+        return false;
+    for (int i = 0; i < NODE_RING_NUM; i++)
+        node->pos[i][writer] = node->seen[i][writer] = line->ring.base[i];
+    node->heard[writer] = true;
+    return true;
 }
 
 bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos)
@@ -35,7 +53,7 @@ bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, 
 
     if (*seen >= pos)
         return true;
-    *seen = mci_near_load(&node_words_of(node, writer)->put[ring], &ticks);
+    *seen = mci_near_load(&node_line_of(node, writer, node->seq)->ring.put[ring], &ticks);
     if (*seen < pos)
         return false;
     mci_near_sample(&node->near, ticks);
@@ -45,14 +63,42 @@ bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, 
 
 void mci_coll_ring_ack(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos)
 {
-    struct mci_doorbell *bell = node->peers[writer]->bell;
-
     atomic_store_explicit(node_ack_of(node, ring, node->rank, writer), pos, memory_order_release);
-    if (bell != NULL)
-        mci_doorbell_ring(bell);
+    mci_coll_node_ring_bell(node, writer);
 }
 
-void mci_coll_rings_begin(struct coll_node *node)
+/* ---- writing ---- */
+bool mci_coll_ring_has_room(struct coll_node *node, enum node_ring ring, uint64_t end)
 {
-    memset(&node->flow, 0, sizeof(node->flow));
+    uint64_t least = node->own[ring];
+
+    if (end - node->ack_min[ring] <= node->ring_nbytes)
+        return true;
+    for (int i = 0; i < node->size; i++) {
+        uint64_t ack;
+
+        if (i == node->rank)
+            continue;
+        ack = atomic_load_explicit(node_ack_of(node, ring, i, node->rank), memory_order_acquire);
+        if (ack != node->owed[ring][i] && ack < least)
+            least = ack;
+    }
+    node->ack_min[ring] = least;
+    return end - least <= node->ring_nbytes;
+}
+
+void mci_coll_ring_put(struct coll_node *node, enum node_ring ring, int reader, uint64_t end)
+{
+    node->own[ring] = end;
+    if (reader == RING_ALL)
+        for (int i = 0; i < node->size; i++)
+            node->owed[ring][i] = end;
+    else
+        node->owed[ring][reader] = end;
+    atomic_store_explicit(&node_line_of(node, node->rank, node->seq)->ring.put[ring], end,
+                          memory_order_release);
+    if (reader == RING_ALL)
+        mci_coll_node_ring_bells(node);
+    else
+        mci_coll_node_ring_bell(node, reader);
 }

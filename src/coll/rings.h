@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Pieces in the rings of a node. A piece never crosses a ring's end and begins at a multiple of 64,
- * so where it lies follows from the sizes of the pieces before it: writer and readers compute the
- * same positions, nothing but the writer's position is told.
+ * so where it lies follows from where the call begins in the ring, which the writer's line tells,
+ * and the sizes of the call's pieces before it, which the readers know or are told.
  */
 #ifndef MCI_COLL_RINGS_H
 #define MCI_COLL_RINGS_H
@@ -44,17 +44,24 @@ static inline void ring_copy(const struct coll_node *node, void *dst, const void
         memcpy(dst, src, nbytes);
 }
 
-/* May my piece lie there? All readers are past what lies there now. */
-bool mci_coll_ring_has_room(struct coll_node *node, enum node_ring ring, uint64_t end);
-/* My ring holds all up to pos. */
-void mci_coll_ring_put(struct coll_node *node, enum node_ring ring, uint64_t pos);
-/* Does writer's ring hold all up to pos? */
+/* Beginning of a call. false: not yet; only if this member writes. */
+bool mci_coll_rings_begin(struct coll_node *node, bool is_writer);
+/* A writer's line: where the call begins in its rings. */
+void mci_coll_rings_say(struct coll_node *node);
+void mci_coll_rings_end(struct coll_node *node);
+
+/* Has writer's line come? pos[] and seen[] are set then. */
+bool mci_coll_ring_hear(struct coll_node *node, int writer);
+/* Does writer's ring, whose line has come, hold all up to pos? */
 bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos);
-/* I need no longer what lies, or will lie, before pos in writer's ring. Who does not read a ring at
- * all must say so too, as the call goes on: the writer may wait for it. */
+/* I need no longer what lies before pos in writer's ring. */
 void mci_coll_ring_ack(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos);
-/* Beginning of a call that uses the rings; at its end pos[] stands behind all its pieces. */
-void mci_coll_rings_begin(struct coll_node *node);
+
+#define RING_ALL (-1)
+/* The own next piece, up to end. Have all who read what lies there now done so? */
+bool mci_coll_ring_has_room(struct coll_node *node, enum node_ring ring, uint64_t end);
+/* It is there, for one reader or for all. */
+void mci_coll_ring_put(struct coll_node *node, enum node_ring ring, int reader, uint64_t end);
 
 /* Bytes of a piece where each member has a block of nbytes. */
 static inline size_t mci_coll_piece_nbytes(const struct coll_node *node, size_t nbytes)
@@ -63,12 +70,23 @@ static inline size_t mci_coll_piece_nbytes(const struct coll_node *node, size_t 
 
     if (most > node->ring_nbytes / 8)
         most = node->ring_nbytes / 8;
-    return nbytes < most ? nbytes : most;
+    return nbytes < most && nbytes > 0 ? nbytes : most;
+}
+/* Of chunk number chunk of a block. */
+static inline size_t mci_coll_piece_of(size_t nbytes, size_t piece, size_t chunk)
+{
+    size_t first = chunk * piece;
+
+    if (first >= nbytes)
+        return 0;
+    return nbytes - first < piece ? nbytes - first : piece;
 }
 
 /* ---- the kinds: one file each ---- */
-bool mci_coll_rings_reduce_step(struct coll_call *call);   /* reduce, allreduce, reduce_scatter */
-bool mci_coll_rings_spread_step(struct coll_call *call);   /* bcast, allgather */
-bool mci_coll_rings_exchange_step(struct coll_call *call); /* gather, scatter, alltoall */
+bool mci_coll_rings_reduce_step(
+    struct coll_call *call); /* reduce, allreduce, reduce_scatter(_block) */
+bool mci_coll_rings_spread_step(struct coll_call *call);   /* bcast, allgather(v) */
+bool mci_coll_rings_exchange_step(struct coll_call *call); /* gather(v), scatter(v), alltoall(v) */
+bool mci_coll_rings_scan_step(struct coll_call *call);     /* scan, exscan */
 
 #endif

@@ -1,58 +1,228 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Gather, scatter and alltoall of large blocks within a node: a writer puts the pieces for each
- * other member into its IN ring, in turn; the member copies its own from there.
+ * Gather, scatter and alltoall within a node: a writer puts the pieces for each other member into
+ * its IN ring, in turn; the member copies its own from there. Of the forms whose counts only some
+ * members know, the writer tells its counts in its slot, before the pieces or, where there is room,
+ * the blocks themselves.
  */
 #include "coll/rings.h"
+
+#define COMPLETE SIZE_MAX /* of got[] */
+
+static bool is_counted(const struct coll_call *call)
+{
+    return call->args.kind == COLL_GATHERV || call->args.kind == COLL_SCATTERV ||
+           call->args.kind == COLL_ALLTOALLV;
+}
 
 /* Has writer a block for reader? */
 static bool is_pair(const struct coll_call *call, int writer, int reader)
 {
     if (writer == reader)
         return false;
-    if (call->args.kind == COLL_GATHER)
+    switch (call->args.kind) {
+    case COLL_GATHER:
+    case COLL_GATHERV:
         return reader == call->args.root;
-    return call->args.kind == COLL_ALLTOALL || writer == call->args.root;
+    case COLL_SCATTER:
+    case COLL_SCATTERV:
+        return writer == call->args.root;
+    default:
+        return true;
+    }
 }
 
-static size_t piece_nbytes(const struct coll_call *call, const struct coll_node *node, size_t chunk)
+static bool is_writer(const struct coll_call *call, const struct coll_node *node)
 {
-    size_t first = chunk * node->flow.piece, rest = coll_nbytes(&call->args) - first;
-
-    return rest < node->flow.piece ? rest : node->flow.piece;
+    return is_pair(call, node->rank, node->rank == 0 ? 1 : 0) ||
+           is_pair(call, node->rank, call->args.root);
 }
 
-/* Of the sender's blocks, and of the receiver's. */
+/* ---- the counts that a writer tells ---- */
+static size_t told_number(const struct coll_call *call, const struct coll_node *node)
+{
+    return call->args.kind == COLL_GATHERV ? 1 : (size_t)node->size;
+}
+
+/* Bytes; behind them, unless the writer uses its ring, the blocks. */
+static uint64_t *told_by(const struct coll_node *node, int writer, enum node_where where)
+{
+    return where == NODE_IN_LINE ? (uint64_t *)(void *)node_line_of(node, writer, node->seq)->data
+                                 : (uint64_t *)(void *)node_slot_of(node, writer, node->seq);
+}
+
+/* ---- blocks ---- */
+/* Of a writer whose line has come. */
+static size_t block_nbytes(const struct coll_call *call, const struct coll_node *node, int writer,
+                           int reader)
+{
+    const uint64_t *told;
+
+    if (!is_counted(call))
+        return coll_nbytes(&call->args);
+    told = told_by(node, writer, node_where_of(node, writer));
+    return told[call->args.kind == COLL_GATHERV ? 0 : reader];
+}
+
+static size_t own_nbytes(const struct coll_call *call, int reader)
+{
+    const struct coll_args *args = &call->args;
+
+    return args->kind == COLL_SCATTERV || args->kind == COLL_ALLTOALLV
+               ? args->send_counts[reader] * args->elem
+               : coll_nbytes(args);
+}
+
 static const char *block_from(const struct coll_call *call, const void *input, int reader)
 {
-    return coll_at(input,
-                   call->args.kind == COLL_GATHER ? 0 : (size_t)reader * coll_nbytes(&call->args));
+    const struct coll_args *args = &call->args;
+
+    switch (args->kind) {
+    case COLL_GATHER:
+    case COLL_GATHERV:
+        return input;
+    case COLL_SCATTERV:
+    case COLL_ALLTOALLV:
+        return coll_at(input, args->send_displs[reader] * args->elem);
+    default:
+        return coll_at(input, (size_t)reader * coll_nbytes(args));
+    }
 }
 
 static char *block_to(const struct coll_call *call, int writer)
 {
-    return coll_at(call->args.recvbuf,
-                   call->args.kind == COLL_SCATTER ? 0 : (size_t)writer * coll_nbytes(&call->args));
+    const struct coll_args *args = &call->args;
+
+    switch (args->kind) {
+    case COLL_SCATTER:
+    case COLL_SCATTERV:
+        return args->recvbuf;
+    case COLL_GATHERV:
+    case COLL_ALLTOALLV:
+        return coll_at(args->recvbuf, args->recv_displs[writer] * args->elem);
+    default:
+        return coll_at(args->recvbuf, (size_t)writer * coll_nbytes(args));
+    }
+}
+
+static size_t room_nbytes(const struct coll_call *call, int writer)
+{
+    const struct coll_args *args = &call->args;
+
+    return args->kind == COLL_GATHERV || args->kind == COLL_ALLTOALLV
+               ? args->recv_counts[writer] * args->elem
+               : coll_nbytes(args);
+}
+
+/* The size of pieces of a writer's blocks follows from its largest one. */
+static size_t piece_of_writer(const struct coll_call *call, const struct coll_node *node,
+                              int writer)
+{
+    size_t most = 0;
+
+    for (int i = 0; i < node->size; i++) {
+        size_t nbytes = is_pair(call, writer, i) ? block_nbytes(call, node, writer, i) : 0;
+
+        if (nbytes > most)
+            most = nbytes;
+    }
+    return mci_coll_piece_nbytes(node, most);
+}
+
+/* My own block does not travel. */
+static void copy_own(const struct coll_call *call, const struct coll_node *node)
+{
+    const struct coll_args *args = &call->args;
+    bool is_among =
+        args->kind == COLL_ALLTOALL || args->kind == COLL_ALLTOALLV || node->rank == args->root;
+
+    if (is_among && args->sendbuf != MCOMM_IN_PLACE && args->recvbuf != MCOMM_IN_PLACE)
+        memcpy(block_to(call, node->rank), block_from(call, args->sendbuf, node->rank),
+               own_nbytes(call, node->rank));
+}
+
+/* ---- writing ---- */
+/* The counts and, if they fit, the blocks. true: they did. */
+static bool tell(const struct coll_call *call, struct coll_node *node)
+{
+    size_t number = told_number(call, node), nbytes = number * sizeof(uint64_t);
+    enum node_where where;
+    uint64_t *told;
+    char *to;
+
+    for (int i = 0; i < node->size && nbytes <= NODE_SLOT; i++)
+        if (is_pair(call, node->rank, i))
+            nbytes += own_nbytes(call, i) <= NODE_SLOT ? own_nbytes(call, i) : NODE_SLOT;
+    where = nbytes <= NODE_INLINE ? NODE_IN_LINE
+            : nbytes <= NODE_SLOT ? NODE_IN_SLOT
+                                  : NODE_IN_RING;
+    told = told_by(node, node->rank, where);
+    to = (char *)(told + number);
+    for (int i = 0; i < node->size; i++) {
+        size_t mine = is_pair(call, node->rank, i) ? own_nbytes(call, i) : 0;
+
+        if (number > 1)
+            told[i] = mine;
+        else if (mine > 0 || is_pair(call, node->rank, i))
+            told[0] = mine;
+        if (where == NODE_IN_RING || mine == 0)
+            continue;
+        memcpy(to, block_from(call, coll_input(&call->args), i), mine);
+        to += mine;
+    }
+    if (where == NODE_IN_RING)
+        return false;
+    mci_coll_line_say(node, where);
+    return true;
+}
+
+static bool begin(struct coll_call *call, struct coll_node *node)
+{
+    struct node_flow *flow = &node->flow;
+    bool has_said = false, writes = is_writer(call, node);
+
+    if (!mci_coll_rings_begin(node, writes))
+        return false;
+    if (writes && is_counted(call))
+        has_said = tell(call, node);
+    if (writes && !has_said)
+        mci_coll_rings_say(node);
+    if (writes && !has_said)
+        flow->piece = piece_of_writer(call, node, node->rank);
+    for (int i = 0; i < node->size; i++) {
+        size_t chunks = 0;
+
+        if (flow->piece > 0 && is_pair(call, node->rank, i))
+            chunks = (own_nbytes(call, i) + flow->piece - 1) / flow->piece;
+        if (chunks > flow->chunks)
+            flow->chunks = chunks;
+        flow->unread += is_pair(call, i, node->rank);
+    }
+    copy_own(call, node);
+    return true;
 }
 
 static bool put(struct coll_call *call, struct coll_node *node)
 {
     struct node_flow *flow = &node->flow;
     int reader = (node->rank + 1 + flow->put_turn) % node->size;
+    size_t nbytes;
 
     if (flow->put == flow->chunks)
         return false;
-    if (is_pair(call, node->rank, reader)) {
-        size_t nbytes = piece_nbytes(call, node, flow->put);
-        struct ring_place place = ring_place(node, node->pos[NODE_IN][node->rank], nbytes);
+    nbytes = is_pair(call, node->rank, reader)
+                 ? mci_coll_piece_of(own_nbytes(call, reader), flow->piece, flow->put)
+                 : 0;
+    if (nbytes > 0) {
+        struct ring_place place = ring_place(node, node->own[NODE_IN], nbytes);
 
         if (!mci_coll_ring_has_room(node, NODE_IN, place.end))
             return false;
         ring_copy(node, ring_at(node, NODE_IN, node->rank, place.begin),
                   block_from(call, coll_input(&call->args), reader) + flow->put * flow->piece,
                   nbytes);
-        mci_coll_ring_put(node, NODE_IN, place.end);
+        mci_coll_ring_put(node, NODE_IN, reader, place.end);
     }
     if (++flow->put_turn == node->size - 1) {
         flow->put_turn = 0;
@@ -61,9 +231,16 @@ static bool put(struct coll_call *call, struct coll_node *node)
     return true;
 }
 
-/* My piece of chunk number got in the ring of writer; after_p: where its next chunk begins. */
+/* ---- reading ---- */
+static void complete(struct coll_node *node, int writer)
+{
+    node->got[writer] = COMPLETE;
+    node->flow.unread--;
+}
+
+/* My piece of the writer's next chunk; after_p: where the chunk after it begins. */
 static struct ring_place piece_in(const struct coll_call *call, const struct coll_node *node,
-                                  int writer, uint64_t *after_p)
+                                  int writer, size_t piece, uint64_t *after_p)
 {
     uint64_t pos = node->pos[NODE_IN][writer];
     struct ring_place mine = {pos, pos};
@@ -71,10 +248,15 @@ static struct ring_place piece_in(const struct coll_call *call, const struct col
     for (int turn = 1; turn < node->size; turn++) {
         int reader = (writer + turn) % node->size;
         struct ring_place place;
+        size_t nbytes;
 
         if (!is_pair(call, writer, reader))
             continue;
-        place = ring_place(node, pos, piece_nbytes(call, node, node->flow.got));
+        nbytes =
+            mci_coll_piece_of(block_nbytes(call, node, writer, reader), piece, node->got[writer]);
+        if (nbytes == 0)
+            continue;
+        place = ring_place(node, pos, nbytes);
         if (reader == node->rank)
             mine = place;
         pos = place.end;
@@ -83,61 +265,82 @@ static struct ring_place piece_in(const struct coll_call *call, const struct col
     return mine;
 }
 
-static bool get(struct coll_call *call, struct coll_node *node)
+/* The block lies behind the counts, after those of the members before. */
+static void take_told(struct coll_call *call, struct coll_node *node, int writer,
+                      enum node_where where)
 {
-    struct node_flow *flow = &node->flow;
-    int writer = (node->rank + node->size - 1 - flow->got_turn) % node->size;
+    const uint64_t *told = told_by(node, writer, where);
+    const char *from = (const char *)(told + told_number(call, node));
+    bool is_one = call->args.kind == COLL_GATHERV;
+
+    for (int i = 0; i < node->rank && !is_one; i++)
+        from += told[i];
+    memcpy(block_to(call, writer), from, told[is_one ? 0 : node->rank]);
+    complete(node, writer);
+}
+
+static void too_long(struct coll_call *call, int writer, size_t nbytes)
+{
+    call->err = mci_err_set(MCOMM_ERR_TRUNCATE, "%s: rank %d sends %zu bytes, %zu are expected",
+                            mci_coll_kind_name(call->args.kind), coll_rank_of(call, writer), nbytes,
+                            room_nbytes(call, writer));
+}
+
+/* true: it went on, or ended the call with an error. */
+static bool get(struct coll_call *call, struct coll_node *node, int writer)
+{
+    size_t nbytes, piece, *got = &node->got[writer];
     struct ring_place place;
     uint64_t after;
 
-    if (flow->got == flow->chunks)
+    if (*got == COMPLETE || !is_pair(call, writer, node->rank) || !mci_coll_ring_hear(node, writer))
         return false;
-    place = piece_in(call, node, writer, &after);
-    if (is_pair(call, writer, node->rank)) {
+    nbytes = block_nbytes(call, node, writer, node->rank);
+    if (*got == 0) {
+        if (nbytes > room_nbytes(call, writer)) {
+            too_long(call, writer, nbytes);
+            return true;
+        }
+        if (is_counted(call) && node_where_of(node, writer) != NODE_IN_RING) {
+            take_told(call, node, writer, node_where_of(node, writer));
+            return true;
+        }
+        node->piece[writer] = piece_of_writer(call, node, writer);
+    }
+    piece = node->piece[writer];
+    if (nbytes > 0) {
+        place = piece_in(call, node, writer, piece, &after);
         if (!mci_coll_ring_has(node, NODE_IN, writer, place.end))
             return false;
-        memcpy(block_to(call, writer) + flow->got * flow->piece,
-               ring_at(node, NODE_IN, writer, place.begin), piece_nbytes(call, node, flow->got));
+        memcpy(block_to(call, writer) + *got * piece, ring_at(node, NODE_IN, writer, place.begin),
+               mci_coll_piece_of(nbytes, piece, *got));
+        node->pos[NODE_IN][writer] = after;
+        mci_coll_ring_ack(node, NODE_IN, writer, place.end);
     }
-    node->pos[NODE_IN][writer] = after;
-    mci_coll_ring_ack(node, NODE_IN, writer, after);
-    if (++flow->got_turn == node->size - 1) {
-        flow->got_turn = 0;
-        flow->got++;
-    }
+    if (++*got * piece >= nbytes)
+        complete(node, writer);
     return true;
-}
-
-/* My own block does not travel. */
-static void copy_own(const struct coll_call *call, const struct coll_node *node)
-{
-    const struct coll_args *args = &call->args;
-
-    if (args->kind != COLL_ALLTOALL && node->rank != args->root)
-        return;
-    if (args->sendbuf != MCOMM_IN_PLACE && args->recvbuf != MCOMM_IN_PLACE)
-        memcpy(block_to(call, node->rank), block_from(call, args->sendbuf, node->rank),
-               coll_nbytes(args));
 }
 
 bool mci_coll_rings_exchange_step(struct coll_call *call)
 {
     struct coll_node *node = coll_comm_of(call->comm)->node;
-    size_t nbytes = coll_nbytes(&call->args);
     bool went_on;
 
     if (call->stage == 0) {
-        mci_coll_rings_begin(node);
-        node->flow.piece = mci_coll_piece_nbytes(node, nbytes);
-        node->flow.chunks = (nbytes + node->flow.piece - 1) / node->flow.piece;
-        copy_own(call, node);
+        if (!begin(call, node))
+            return false;
         call->stage = 1;
     }
     do {
         went_on = put(call, node);
-        went_on |= get(call, node);
+        for (int turn = 1; turn < node->size && node->flow.unread > 0; turn++)
+            went_on |= get(call, node, (node->rank + node->size - turn) % node->size);
+        if (call->err != MCOMM_SUCCESS)
+            return true;
     } while (went_on);
-    if (node->flow.put < node->flow.chunks || node->flow.got < node->flow.chunks)
+    if (node->flow.put < node->flow.chunks || node->flow.unread > 0)
         return false;
+    mci_coll_rings_end(node);
     return true;
 }

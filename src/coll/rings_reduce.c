@@ -13,64 +13,80 @@
 #define LINE_BLOCK ((size_t)8192) /* folded, then passed on while it is in the first cache */
 #define AHEAD 2u                  /* chunks put before the own part of an earlier one is folded */
 
-struct span { /* elements */
-    size_t first, count;
-};
-
-/* The part of owner in a chunk, of the whole input. */
-static struct span part_of(const struct coll_call *call, const struct coll_node *node, size_t chunk,
-                           int owner)
+/* Reduce-scatter: a block for every member, of which each chunk has a piece. */
+static bool is_scatter(const struct coll_call *call)
 {
-    const struct coll_args *args = &call->args;
-    size_t piece = node->flow.piece, n = (size_t)node->size, first, rest;
-
-    if (args->kind == COLL_REDUCE_SCATTER_BLOCK) {
-        first = chunk * piece;
-        rest = args->count - first;
-        return (struct span){(size_t)owner * args->count + first, rest < piece ? rest : piece};
-    }
-    first = chunk * piece * n;
-    rest = args->count - first;
-    if (rest >= piece * n)
-        return (struct span){first + (size_t)owner * piece, piece};
-    return (struct span){first + coll_part(rest, node->size, owner),
-                         coll_part(rest, node->size, owner + 1) -
-                             coll_part(rest, node->size, owner)};
+    return call->args.kind == COLL_REDUCE_SCATTER_BLOCK || call->args.kind == COLL_REDUCE_SCATTER;
 }
 
-static void begin(struct coll_call *call, struct coll_node *node)
+/* Elements of the part of owner in a chunk. */
+static size_t part_count(const struct coll_call *call, const struct coll_node *node, size_t chunk,
+                         int owner)
+{
+    size_t piece = node->flow.piece, all = piece * (size_t)node->size, rest;
+
+    if (is_scatter(call))
+        return mci_coll_piece_of(coll_share(&call->args, owner), piece, chunk);
+    rest = mci_coll_piece_of(call->args.count, all, chunk);
+    return coll_part(rest, node->size, owner + 1) - coll_part(rest, node->size, owner);
+}
+
+/* Its first element in the whole input. */
+static size_t part_first(const struct coll_call *call, const struct coll_node *node, size_t chunk,
+                         int owner)
 {
     const struct coll_args *args = &call->args;
-    size_t block = args->kind == COLL_REDUCE_SCATTER_BLOCK ? args->count
-                                                           : args->count / (size_t)node->size + 1;
-    size_t nbytes = block * args->elem, most = mci_coll_piece_nbytes(node, nbytes);
-    size_t unit = 64 / args->elem > 0 ? 64 / args->elem : 1, chunk;
+    size_t piece = node->flow.piece, all = piece * (size_t)node->size, first = chunk * piece;
 
-    mci_coll_rings_begin(node);
-    node->flow.piece = (most / args->elem + unit - 1) / unit * unit;
-    chunk = node->flow.piece * (args->kind == COLL_REDUCE_SCATTER_BLOCK ? 1 : (size_t)node->size);
-    node->flow.chunks = (args->count + chunk - 1) / chunk;
+    if (!is_scatter(call))
+        return chunk * all +
+               coll_part(mci_coll_piece_of(args->count, all, chunk), node->size, owner);
+    for (int i = 0; i < owner; i++)
+        first += coll_share(args, i);
+    return first;
+}
+
+static bool begin(struct coll_call *call, struct coll_node *node)
+{
+    const struct coll_args *args = &call->args;
+    struct node_flow *flow = &node->flow;
+    size_t block = is_scatter(call) ? 0 : args->count / (size_t)node->size + 1, chunk, most;
+    size_t unit = 64 / args->elem > 0 ? 64 / args->elem : 1;
+
+    if (!mci_coll_rings_begin(node, true))
+        return false;
+    mci_coll_rings_say(node);
+    for (int i = 0; i < node->size && is_scatter(call); i++)
+        if (coll_share(args, i) > block)
+            block = coll_share(args, i);
+    most = mci_coll_piece_nbytes(node, block * args->elem);
+    flow->piece = (most / args->elem + unit - 1) / unit * unit;
+    chunk = is_scatter(call) ? flow->piece : flow->piece * (size_t)node->size;
+    flow->chunks = ((is_scatter(call) ? block : args->count) + chunk - 1) / chunk;
+    if (args->kind == COLL_ALLREDUCE || (args->kind == COLL_REDUCE && node->rank == args->root))
+        flow->unread = node->size - 1;
+    return true;
 }
 
 /* ---- put ---- */
 static bool put(struct coll_call *call, struct coll_node *node)
 {
     struct node_flow *flow = &node->flow;
-    size_t elem = call->args.elem;
+    size_t elem = call->args.elem, nbytes;
     int owner = (node->rank + 1 + flow->put_turn) % node->size;
-    struct ring_place place;
-    struct span part;
 
     if (flow->put == flow->chunks || (!node->is_crowded && flow->put > flow->reduced + AHEAD))
         return false;
-    part = part_of(call, node, flow->put, owner);
-    place = ring_place(node, node->pos[NODE_IN][node->rank], part.count * elem);
-    if (part.count > 0) {
+    nbytes = part_count(call, node, flow->put, owner) * elem;
+    if (nbytes > 0) {
+        struct ring_place place = ring_place(node, node->own[NODE_IN], nbytes);
+
         if (!mci_coll_ring_has_room(node, NODE_IN, place.end))
             return false;
         ring_copy(node, ring_at(node, NODE_IN, node->rank, place.begin),
-                  coll_at(coll_input(&call->args), part.first * elem), part.count * elem);
-        mci_coll_ring_put(node, NODE_IN, place.end);
+                  coll_at(coll_input(&call->args), part_first(call, node, flow->put, owner) * elem),
+                  nbytes);
+        mci_coll_ring_put(node, NODE_IN, owner, place.end);
     }
     if (++flow->put_turn == node->size - 1) {
         flow->put_turn = 0;
@@ -89,12 +105,12 @@ static struct ring_place part_in(struct coll_call *call, const struct coll_node 
 
     for (int turn = 1; turn < node->size; turn++) {
         int owner = (writer + turn) % node->size;
-        struct span part = part_of(call, node, node->flow.reduced, owner);
+        size_t count = part_count(call, node, node->flow.reduced, owner);
         struct ring_place place;
 
-        if (part.count == 0)
+        if (count == 0)
             continue;
-        place = ring_place(node, pos, part.count * call->args.elem);
+        place = ring_place(node, pos, count * call->args.elem);
         if (owner == node->rank)
             mine = place;
         pos = place.end;
@@ -108,16 +124,21 @@ static bool is_wanted(const struct coll_call *call)
     return call->args.kind != COLL_REDUCE || call->team.rank == call->args.root;
 }
 
-/* Where the result of my part goes: to the caller's buffer and to the OUT ring, or one of them. */
-static void fold(struct coll_call *call, struct coll_node *node, struct span part, char *out)
+/* The result of my part of the chunk, from first on. */
+static char *result_at(const struct coll_call *call, const struct coll_node *node, size_t first)
 {
     const struct coll_args *args = &call->args;
-    size_t elem = args->elem, nbytes = part.count * elem;
-    size_t first = args->kind == COLL_REDUCE_SCATTER_BLOCK
-                       ? part.first - (size_t)node->rank * args->count
-                       : part.first;
-    char *user = is_wanted(call) ? coll_at(args->recvbuf, first * elem) : NULL;
-    size_t step = LINE_BLOCK / elem * elem;
+
+    return coll_at(args->recvbuf,
+                   (is_scatter(call) ? node->flow.reduced * node->flow.piece : first) * args->elem);
+}
+
+/* Where the result of my part goes: to the caller's buffer and to the OUT ring, or one of them. */
+static void fold(struct coll_call *call, struct coll_node *node, size_t nbytes, char *user,
+                 char *out)
+{
+    const struct coll_args *args = &call->args;
+    size_t elem = args->elem, step = LINE_BLOCK / elem * elem;
 
     for (size_t at = 0; at < nbytes; at += step) {
         size_t n = nbytes - at < step ? nbytes - at : step;
@@ -132,75 +153,101 @@ static void fold(struct coll_call *call, struct coll_node *node, struct span par
     }
 }
 
+static bool has_out(const struct coll_call *call, const struct coll_node *node)
+{
+    const struct coll_args *args = &call->args;
+
+    return args->kind == COLL_ALLREDUCE || (args->kind == COLL_REDUCE && node->rank != args->root);
+}
+
+/* Are all members' shares of my part there? srcs is set then. */
+static bool has_all(struct coll_call *call, struct coll_node *node, size_t first)
+{
+    for (int i = 0; i < node->size; i++) {
+        struct ring_place in;
+        uint64_t after;
+
+        if (i == node->rank) {
+            node->srcs[i] = coll_at(coll_input(&call->args), first * call->args.elem);
+            continue;
+        }
+        if (!mci_coll_ring_hear(node, i))
+            return false;
+        in = part_in(call, node, i, &after);
+        if (!mci_coll_ring_has(node, NODE_IN, i, in.end))
+            return false;
+        node->srcs[i] = ring_at(node, NODE_IN, i, in.begin);
+    }
+    return true;
+}
+
+/* This chunk is read: where the next one begins in the members' rings. */
+static void pass(struct coll_call *call, struct coll_node *node)
+{
+    for (int i = 0; i < node->size; i++) {
+        struct ring_place in;
+        uint64_t after;
+
+        if (i == node->rank)
+            continue;
+        in = part_in(call, node, i, &after);
+        node->pos[NODE_IN][i] = after;
+        mci_coll_ring_ack(node, NODE_IN, i, in.end);
+    }
+}
+
 static bool reduce(struct coll_call *call, struct coll_node *node)
 {
     struct node_flow *flow = &node->flow;
     const struct coll_args *args = &call->args;
-    bool has_out =
-        args->kind == COLL_ALLREDUCE || (args->kind == COLL_REDUCE && node->rank != args->root);
+    size_t nbytes, first;
     struct ring_place out = {0, 0};
-    struct span part;
-    uint64_t after;
+    bool has_ring = has_out(call, node);
 
     if (flow->reduced == flow->chunks || flow->put < flow->reduced)
         return false;
-    part = part_of(call, node, flow->reduced, node->rank);
-    for (int i = 0; i < node->size && part.count > 0; i++) {
-        struct ring_place in = i != node->rank ? part_in(call, node, i, &after) : out;
-
-        if (i != node->rank && !mci_coll_ring_has(node, NODE_IN, i, in.end))
+    nbytes = part_count(call, node, flow->reduced, node->rank) * args->elem;
+    first = part_first(call, node, flow->reduced, node->rank);
+    if (nbytes > 0) {
+        if (!has_all(call, node, first))
             return false;
-        node->srcs[i] = i != node->rank ? ring_at(node, NODE_IN, i, in.begin)
-                                        : coll_at(coll_input(args), part.first * args->elem);
+        if (has_ring) {
+            out = ring_place(node, node->own[NODE_OUT], nbytes);
+            if (!mci_coll_ring_has_room(node, NODE_OUT, out.end))
+                return false;
+        }
+        fold(call, node, nbytes, is_wanted(call) ? result_at(call, node, first) : NULL,
+             has_ring ? ring_at(node, NODE_OUT, node->rank, out.begin) : NULL);
+        if (has_ring)
+            mci_coll_ring_put(node, NODE_OUT, args->kind == COLL_REDUCE ? args->root : RING_ALL,
+                              out.end);
+        pass(call, node);
     }
-    if (has_out && part.count > 0) {
-        out = ring_place(node, node->pos[NODE_OUT][node->rank], part.count * args->elem);
-        if (!mci_coll_ring_has_room(node, NODE_OUT, out.end))
-            return false;
-    }
-    if (part.count > 0)
-        fold(call, node, part, has_out ? ring_at(node, NODE_OUT, node->rank, out.begin) : NULL);
-    if (has_out && part.count > 0)
-        mci_coll_ring_put(node, NODE_OUT, out.end);
-    for (int i = 0; i < node->size; i++) {
-        if (i == node->rank)
-            continue;
-        part_in(call, node, i, &after);
-        node->pos[NODE_IN][i] = after;
-        mci_coll_ring_ack(node, NODE_IN, i, after);
-    }
-    flow->reduced++;
+    flow->reduced++; /* who has no part of this chunk has none of the next ones */
     return true;
 }
 
 /* ---- get ---- */
-static bool get(struct coll_call *call, struct coll_node *node)
+static bool get(struct coll_call *call, struct coll_node *node, int owner)
 {
-    struct node_flow *flow = &node->flow;
     const struct coll_args *args = &call->args;
-    int owner = (node->rank + 1 + flow->got_turn) % node->size;
+    size_t *got = &node->got[owner], nbytes;
     struct ring_place place;
-    struct span part;
 
-    if (flow->got == flow->chunks)
+    if (*got == node->flow.chunks || !mci_coll_ring_hear(node, owner))
         return false;
-    part = part_of(call, node, flow->got, owner);
-    place = ring_place(node, node->pos[NODE_OUT][owner], part.count * args->elem);
-    /* of reduce the root has no OUT pieces, and only the root gets */
-    if (part.count > 0 && !(args->kind == COLL_REDUCE && owner == args->root)) {
-        if (is_wanted(call)) {
-            if (!mci_coll_ring_has(node, NODE_OUT, owner, place.end))
-                return false;
-            memcpy(coll_at(args->recvbuf, part.first * args->elem),
-                   ring_at(node, NODE_OUT, owner, place.begin), part.count * args->elem);
-        }
+    nbytes = part_count(call, node, *got, owner) * args->elem;
+    if (nbytes > 0) {
+        place = ring_place(node, node->pos[NODE_OUT][owner], nbytes);
+        if (!mci_coll_ring_has(node, NODE_OUT, owner, place.end))
+            return false;
+        memcpy(coll_at(args->recvbuf, part_first(call, node, *got, owner) * args->elem),
+               ring_at(node, NODE_OUT, owner, place.begin), nbytes);
         node->pos[NODE_OUT][owner] = place.end;
         mci_coll_ring_ack(node, NODE_OUT, owner, place.end);
     }
-    if (++flow->got_turn == node->size - 1) {
-        flow->got_turn = 0;
-        flow->got++;
-    }
+    if (++*got == node->flow.chunks)
+        node->flow.unread--;
     return true;
 }
 
@@ -208,20 +255,21 @@ bool mci_coll_rings_reduce_step(struct coll_call *call)
 {
     struct coll_node *node = coll_comm_of(call->comm)->node;
     struct node_flow *flow = &node->flow;
-    bool has_got, went_on;
+    bool went_on;
 
     if (call->stage == 0) {
-        begin(call, node);
+        if (!begin(call, node))
+            return false;
         call->stage = 1;
     }
     do {
         went_on = put(call, node);
         went_on |= reduce(call, node);
-        if (call->args.kind != COLL_REDUCE_SCATTER_BLOCK)
-            went_on |= get(call, node);
+        for (int turn = 1; turn < node->size && flow->unread > 0; turn++)
+            went_on |= get(call, node, (node->rank + turn) % node->size);
     } while (went_on);
-    has_got = call->args.kind == COLL_REDUCE_SCATTER_BLOCK || flow->got == flow->chunks;
-    if (flow->put < flow->chunks || flow->reduced < flow->chunks || !has_got)
+    if (flow->put < flow->chunks || flow->reduced < flow->chunks || flow->unread > 0)
         return false;
+    mci_coll_rings_end(node);
     return true;
 }

@@ -68,20 +68,20 @@ static const struct coll_row *by_rules(const struct coll_call *call, const struc
     return best != NULL ? best->row : NULL;
 }
 
+/* The rows of a kind stand together, tier by tier. */
 static const struct coll_row *by_table(const struct coll_call *call, const struct coll_node *node,
                                        size_t size)
 {
     const struct coll_row *best = NULL;
+    const struct coll_row *row = mci_coll_first_row(call->args.kind);
 
-    for (size_t i = 0; i < mci_coll_row_count; i++) {
-        const struct coll_row *row = &mci_coll_rows[i];
-
-        if (row->kind != call->args.kind || row->from > size || (row->to > 0 && size >= row->to) ||
+    for (; row->kind == call->args.kind; row++) {
+        if (best != NULL && row->tier > best->tier)
+            break;
+        if (row->from > size || (row->to > 0 && size >= row->to) ||
             row->members * call->comm->node_count > call->comm->size)
             continue;
-        if (best != NULL && (row->tier > best->tier || row->from <= best->from))
-            continue;
-        if (can_serve(row, call, node))
+        if ((best == NULL || row->from > best->from) && can_serve(row, call, node))
             best = row;
     }
     return best;

@@ -15,6 +15,21 @@ static bool is_root(const struct coll_call *call)
     return call->team.rank == call->args.root;
 }
 
+/* Bytes of a member's block. */
+static size_t block_nbytes(const struct coll_args *args, int rank)
+{
+    return args->kind == COLL_ALLGATHERV ? args->recv_counts[rank] * args->elem : coll_nbytes(args);
+}
+
+static size_t sum_nbytes(const struct coll_args *args, int size)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < size; i++)
+        count += args->recv_counts[i];
+    return count * args->elem;
+}
+
 /* Bytes of what I contribute; of a block for each member where they differ. */
 static size_t my_nbytes(const struct coll_call *call, const struct coll_node *node)
 {
@@ -22,20 +37,16 @@ static size_t my_nbytes(const struct coll_call *call, const struct coll_node *no
     size_t nbytes = coll_nbytes(args), n = (size_t)node->size;
 
     switch (args->kind) {
-    case COLL_BCAST:
-        return is_root(call) ? nbytes : 0;
     case COLL_SCATTER:
-        return is_root(call) ? n * nbytes : 0;
     case COLL_ALLTOALL:
     case COLL_REDUCE_SCATTER_BLOCK:
         return n * nbytes;
-    case COLL_REDUCE:
-    case COLL_GATHER:
-        return is_root(call) ? 0 : nbytes;
+    case COLL_REDUCE_SCATTER:
+        return sum_nbytes(args, node->size);
     case COLL_BARRIER:
         return 0;
     default:
-        return nbytes;
+        return block_nbytes(args, node->rank);
     }
 }
 
@@ -81,7 +92,6 @@ static int listens_from(const struct coll_call *call, const struct coll_node *no
 bool mci_coll_slots_fit(const struct coll_call *call, const struct coll_node *node)
 {
     const struct coll_args *args = &call->args;
-    size_t n = (size_t)node->size, nbytes = coll_nbytes(args);
 
     switch (args->kind) {
     case COLL_BARRIER:
@@ -89,88 +99,90 @@ bool mci_coll_slots_fit(const struct coll_call *call, const struct coll_node *no
     case COLL_SCATTER:
     case COLL_ALLTOALL:
     case COLL_REDUCE_SCATTER_BLOCK:
-        return nbytes <= NODE_SLOT / n;
-    case COLL_BCAST:
-    case COLL_REDUCE:
-    case COLL_ALLREDUCE:
-    case COLL_GATHER:
-    case COLL_ALLGATHER:
-    case COLL_SCAN:
-    case COLL_EXSCAN:
-        return nbytes <= NODE_SLOT;
+        return coll_nbytes(args) <= NODE_SLOT / (size_t)node->size;
+    case COLL_REDUCE_SCATTER:
+        return sum_nbytes(args, node->size) <= NODE_SLOT;
+    case COLL_ALLGATHERV:
+        for (int i = 0; i < node->size; i++)
+            if (block_nbytes(args, i) > NODE_SLOT)
+                return false;
+        return true;
     default:
-        return false; /* counts are not known to all */
+        return coll_nbytes(args) <= NODE_SLOT;
     }
 }
 
 /* ---- saying ---- */
-/* All are past the content that lies where number seq will lie. */
-static bool is_free(struct coll_node *node, uint32_t seq)
+static void say(struct coll_node *node, const void *data, size_t nbytes)
 {
-    uint32_t least = seq;
-
-    if ((int32_t)(seq - node->done_min) <= (int32_t)NODE_GENS)
-        return true;
-    for (int i = 0; i < node->size; i++) {
-        uint32_t done = i == node->rank ? seq - 1
-                                        : atomic_load_explicit(&node_words_of(node, i)->done,
-                                                               memory_order_acquire);
-
-        if ((int32_t)(done - least) < 0)
-            least = done;
-    }
-    node->done_min = least;
-    return (int32_t)(seq - least) <= (int32_t)NODE_GENS;
-}
-
-static void say(struct coll_node *node, uint32_t seq, const void *data, size_t nbytes)
-{
-    struct node_line *line = node_line_of(node, node->rank, seq);
-
     if (nbytes == 8)
-        memcpy(line->data, data, 8);
+        memcpy(node_line_of(node, node->rank, node->seq)->data, data, 8);
     else if (nbytes > 0)
-        memcpy(nbytes <= NODE_INLINE ? line->data : node_slot_of(node, node->rank, seq), data,
-               nbytes);
-    atomic_store_explicit(&line->seq, seq, memory_order_release);
-    mci_coll_node_ring_bells(node);
+        memcpy(nbytes <= NODE_INLINE ? node_line_of(node, node->rank, node->seq)->data
+                                     : node_slot_of(node, node->rank, node->seq),
+               data, nbytes);
+    mci_coll_line_say(node, nbytes <= NODE_INLINE ? NODE_IN_LINE : NODE_IN_SLOT);
 }
 
 /* ---- listening ---- */
-static const char *content(const struct coll_node *node, int rank, uint32_t seq, size_t nbytes)
+static const char *content(const struct coll_node *node, int rank, size_t nbytes)
 {
-    return nbytes <= NODE_INLINE ? node_line_of(node, rank, seq)->data
-                                 : node_slot_of(node, rank, seq);
+    return nbytes <= NODE_INLINE ? node_line_of(node, rank, node->seq)->data
+                                 : node_slot_of(node, rank, node->seq);
 }
 
+/* Of members [0, end), each of whom said so many bytes, count elements from offset on. */
 static void fold(struct coll_call *call, struct coll_node *node, int end, size_t offset,
-                 size_t said)
+                 size_t count, size_t said)
 {
     const struct coll_args *args = &call->args;
 
-    if (end == 0)
+    if (end == 0 || count == 0)
         return;
     for (int i = 0; i < end; i++)
-        node->srcs[i] = i == node->rank ? coll_at(coll_input(args), offset)
-                                        : content(node, i, node->seq, said) + offset;
-    mci_fold_many(args->recvbuf, node->srcs, end, args->count, args->dtype, coll_fold_op(call));
+        node->srcs[i] =
+            i == node->rank ? coll_at(coll_input(args), offset) : content(node, i, said) + offset;
+    mci_fold_many(args->recvbuf, node->srcs, end, count, args->dtype, coll_fold_op(call));
 }
 
-/* A block of every member; own one from the caller's buffer. */
+static char *block_to(const struct coll_args *args, int rank)
+{
+    return coll_at(args->recvbuf, args->kind == COLL_ALLGATHERV
+                                      ? args->recv_displs[rank] * args->elem
+                                      : (size_t)rank * coll_nbytes(args));
+}
+
+/* A block of every member, who said so many blocks, from offset on; own one from the caller's
+ * buffer. */
 static void collect(struct coll_call *call, const struct coll_node *node, size_t offset,
-                    size_t said)
+                    size_t blocks_said)
+{
+    const struct coll_args *args = &call->args;
+
+    for (int i = 0; i < node->size; i++) {
+        size_t nbytes = block_nbytes(args, i);
+
+        if (nbytes == 0)
+            continue;
+        if (i != node->rank)
+            memcpy(block_to(args, i), content(node, i, blocks_said * nbytes) + offset, nbytes);
+        else if (args->sendbuf != MCOMM_IN_PLACE)
+            memcpy(block_to(args, i), coll_at(args->sendbuf, offset), nbytes);
+    }
+}
+
+static void take_from_root(struct coll_call *call, const struct coll_node *node, size_t offset,
+                           size_t said)
 {
     const struct coll_args *args = &call->args;
     size_t nbytes = coll_nbytes(args);
 
-    for (int i = 0; i < node->size; i++) {
-        char *to = coll_at(args->recvbuf, (size_t)i * nbytes);
-
-        if (i != node->rank)
-            memcpy(to, content(node, i, node->seq, said) + offset, nbytes);
-        else if (args->sendbuf != MCOMM_IN_PLACE)
-            memcpy(to, coll_at(args->sendbuf, offset), nbytes);
-    }
+    if (nbytes == 0)
+        return;
+    if (!is_root(call))
+        memcpy(args->recvbuf, content(node, args->root, said) + offset, nbytes);
+    else if (args->kind == COLL_SCATTER && args->recvbuf != MCOMM_IN_PLACE)
+        memcpy(args->recvbuf, coll_at(args->sendbuf, offset), nbytes);
 }
 
 static void take(struct coll_call *call, struct coll_node *node)
@@ -178,44 +190,43 @@ static void take(struct coll_call *call, struct coll_node *node)
     const struct coll_args *args = &call->args;
     size_t nbytes = coll_nbytes(args), n = (size_t)node->size, mine = (size_t)node->rank * nbytes;
 
-    if (nbytes == 0)
-        return;
     switch (args->kind) {
     case COLL_BCAST:
-        if (!is_root(call))
-            memcpy(args->recvbuf, content(node, args->root, node->seq, nbytes), nbytes);
+        take_from_root(call, node, 0, nbytes);
         break;
     case COLL_SCATTER:
-        if (!is_root(call))
-            memcpy(args->recvbuf, content(node, args->root, node->seq, n * nbytes) + mine, nbytes);
-        else if (args->recvbuf != MCOMM_IN_PLACE)
-            memcpy(args->recvbuf, coll_at(args->sendbuf, mine), nbytes);
+        take_from_root(call, node, mine, n * nbytes);
         break;
     case COLL_REDUCE:
         if (is_root(call))
-            fold(call, node, node->size, 0, nbytes);
+            fold(call, node, node->size, 0, args->count, nbytes);
         break;
     case COLL_ALLREDUCE:
-        fold(call, node, node->size, 0, nbytes);
+        fold(call, node, node->size, 0, args->count, nbytes);
         break;
     case COLL_SCAN:
-        fold(call, node, node->rank + 1, 0, nbytes);
+        fold(call, node, node->rank + 1, 0, args->count, nbytes);
         break;
     case COLL_EXSCAN:
-        fold(call, node, node->rank, 0, nbytes);
+        fold(call, node, node->rank, 0, args->count, nbytes);
         break;
     case COLL_REDUCE_SCATTER_BLOCK:
-        fold(call, node, node->size, mine, n * nbytes);
+        fold(call, node, node->size, mine, args->count, n * nbytes);
+        break;
+    case COLL_REDUCE_SCATTER:
+        fold(call, node, node->size, sum_nbytes(args, node->rank), args->recv_counts[node->rank],
+             sum_nbytes(args, node->size));
         break;
     case COLL_GATHER:
         if (is_root(call))
-            collect(call, node, 0, nbytes);
+            collect(call, node, 0, 1);
         break;
     case COLL_ALLGATHER:
-        collect(call, node, 0, nbytes);
+    case COLL_ALLGATHERV:
+        collect(call, node, 0, 1);
         break;
     case COLL_ALLTOALL:
-        collect(call, node, mine, n * nbytes);
+        collect(call, node, mine, n);
         break;
     default:
         break;
@@ -229,8 +240,9 @@ static const void *my_words(const struct coll_call *call)
 
     if (args->kind == COLL_BCAST)
         return args->recvbuf;
-    if (args->kind == COLL_ALLGATHER && args->sendbuf == MCOMM_IN_PLACE)
-        return coll_at(args->recvbuf, (size_t)call->team.rank * coll_nbytes(args));
+    if (args->sendbuf == MCOMM_IN_PLACE &&
+        (args->kind == COLL_ALLGATHER || args->kind == COLL_ALLGATHERV))
+        return block_to(args, call->team.rank);
     return coll_input(args);
 }
 
@@ -245,24 +257,20 @@ bool mci_coll_slots_step(struct coll_call *call)
     int end, first = listens_from(call, node, &end);
 
     if (call->stage == SLOTS_SAY) {
-        if (speaks(call)) {
-            if (!is_free(node, node->seq + 1))
-                return false;
-            say(node, node->seq + 1, my_words(call), my_nbytes(call, node));
-        }
+        bool is_said = speaks(call);
+
+        if (is_said && !mci_coll_line_is_free(node))
+            return false;
         node->seq++;
+        if (is_said)
+            say(node, my_words(call), my_nbytes(call, node));
         call->cursor = first;
         call->stage = SLOTS_LISTEN;
     }
-    for (; call->cursor < end; call->cursor++) {
-        const struct node_line *line = node_line_of(node, call->cursor, node->seq);
-
-        if (call->cursor != node->rank &&
-            atomic_load_explicit(&line->seq, memory_order_acquire) != node->seq)
+    for (; call->cursor < end; call->cursor++)
+        if (call->cursor != node->rank && !node_has_line(node, call->cursor))
             return false;
-    }
     take(call, node);
-    atomic_store_explicit(&node_words_of(node, node->rank)->done, node->seq, memory_order_release);
-    mci_coll_node_ring_bells(node); /* for one that waits to write a slot again */
+    mci_coll_line_done(node);
     return true;
 }

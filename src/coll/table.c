@@ -31,9 +31,14 @@ static bool rings_can(const struct coll_call *call, const struct coll_node *node
     case COLL_ALLREDUCE:
         return node->size <= NODE_FOLD_MAX;
     case COLL_REDUCE_SCATTER_BLOCK:
+    case COLL_REDUCE_SCATTER:
         return node->size <= NODE_FOLD_MAX && call->args.sendbuf != MCOMM_IN_PLACE;
     case COLL_ALLTOALL:
         return call->args.sendbuf != MCOMM_IN_PLACE;
+    case COLL_ALLTOALLV:
+        return call->args.sendbuf != MCOMM_IN_PLACE && node->size <= NODE_COUNTS_MAX;
+    case COLL_SCATTERV:
+        return node->size <= NODE_COUNTS_MAX;
     default:
         return true;
     }
@@ -131,6 +136,7 @@ const struct coll_row mci_coll_rows[] = {
     {COLL_GATHER, TIER_NODES, "leaders", STAGES(gather_leaders), 3, 0, 8 * K, NULL, true},
     {COLL_GATHER, TIER_MESSAGES, "binomial", PLAN(gather_binomial), 0, 0, 0, NULL, true},
     {COLL_GATHER, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 8 * K, 0, NULL, true},
+    {COLL_GATHERV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
     {COLL_GATHERV, TIER_NODES, "leaders", STAGES(gatherv_leaders), 3, 0, 0, NULL, true},
     {COLL_GATHERV, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 0, 0, NULL, true},
 
@@ -139,6 +145,7 @@ const struct coll_row mci_coll_rows[] = {
     {COLL_SCATTER, TIER_NODES, "leaders", STAGES(scatter_leaders), 3, 0, 8 * K, NULL, true},
     {COLL_SCATTER, TIER_MESSAGES, "binomial", PLAN(scatter_binomial), 0, 0, 0, NULL, true},
     {COLL_SCATTER, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 8 * K, 0, NULL, true},
+    {COLL_SCATTERV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
     {COLL_SCATTERV, TIER_NODES, "leaders", STAGES(scatterv_leaders), 3, 0, 0, NULL, true},
     {COLL_SCATTERV, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 0, 0, NULL, true},
 
@@ -149,6 +156,8 @@ const struct coll_row mci_coll_rows[] = {
     {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 2, 1 * M, 0, &BLOCKED, true},
     {COLL_ALLGATHER, TIER_MESSAGES, "bruck", PLAN(allgather_bruck), 0, 0, 0, NULL, true},
     {COLL_ALLGATHER, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 64 * K, 0, NULL, true},
+    {COLL_ALLGATHERV, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_ALLGATHERV, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, true},
     {COLL_ALLGATHERV, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 0, 0, NULL, true},
 
     {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
@@ -161,6 +170,8 @@ const struct coll_row mci_coll_rows[] = {
      NULL, true},
     {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 0, 128 * K, 0,
      &COMMUTES, false},
+    {COLL_REDUCE_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
+    {COLL_REDUCE_SCATTER, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
     {COLL_REDUCE_SCATTER, TIER_NODES, "leaders", STAGES(reduce_scatter_leaders), 3, 0, 0, &IN_ORDER,
      false},
     {COLL_REDUCE_SCATTER, TIER_NODES, "slices", STAGES(reduce_scatter_slices), 2, 32 * K, 0, &EVEN,
@@ -175,19 +186,35 @@ const struct coll_row mci_coll_rows[] = {
     {COLL_ALLTOALL, TIER_NODES, "leaders", STAGES(alltoall_leaders), 3, 0, 1 * K, NULL, true},
     {COLL_ALLTOALL, TIER_MESSAGES, "bruck", PLAN(alltoall_bruck), 0, 0, 0, NULL, true},
     {COLL_ALLTOALL, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 1 * K, 0, NULL, true},
+    {COLL_ALLTOALLV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
     {COLL_ALLTOALLV, TIER_NODES, "leaders", STAGES(alltoallv_leaders), 3, 0, 0, NULL, true},
     {COLL_ALLTOALLV, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 0, 0, NULL, true},
 
     {COLL_SCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, false},
+    {COLL_SCAN, TIER_NODE, "rings", RING(rings_scan), 0, 0, 0, &RINGS, true},
     {COLL_SCAN, TIER_NODES, "leaders", STAGES(scan_leaders), 3, 0, 0, &BLOCKED, false},
     {COLL_SCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, false},
     {COLL_SCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, true},
     {COLL_EXSCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, false},
+    {COLL_EXSCAN, TIER_NODE, "rings", RING(rings_scan), 0, 0, 0, &RINGS, true},
     {COLL_EXSCAN, TIER_NODES, "leaders", STAGES(scan_leaders), 3, 0, 0, &BLOCKED, false},
     {COLL_EXSCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, false},
     {COLL_EXSCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, true},
+    {.kind = COLL_KIND_NUM},
 };
-const size_t mci_coll_row_count = sizeof(mci_coll_rows) / sizeof(mci_coll_rows[0]);
+const size_t mci_coll_row_count = sizeof(mci_coll_rows) / sizeof(mci_coll_rows[0]) - 1;
+
+const struct coll_row *mci_coll_first_row(enum coll_kind kind)
+{
+    static const struct coll_row *first[COLL_KIND_NUM]; /* as looked up; lock: engine */
+
+    if (first[kind] == NULL) {
+        first[kind] = mci_coll_rows;
+        while (first[kind]->kind != kind)
+            first[kind]++;
+    }
+    return first[kind];
+}
 
 /* ---- as text ---- */
 struct text {

@@ -30,7 +30,8 @@ struct coll_row {
     bool is_fixed; /* folds all inputs in rank order at once: bits depend on them only */
 };
 extern const struct coll_row mci_coll_rows[];
-extern const size_t mci_coll_row_count;
+extern const size_t mci_coll_row_count; /* a row of no kind follows */
+const struct coll_row *mci_coll_first_row(enum coll_kind kind);
 
 #define COLL_RULES_MAX 64
 struct coll_rules {
