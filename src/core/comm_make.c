@@ -231,6 +231,7 @@ mcomm_err_t mci_comm_create_group(struct mci_comm *comm, struct mci_group *group
 
 /* ---- from a caller's allgather -------------------------------------------------------------- */
 #define OOB_CARD_MAX 2048
+#define OOB_FEW 1024 /* ranks whose results fit the stack */
 struct oob_offer {
     uint64_t ctx;
     uint32_t nbytes;
@@ -310,8 +311,11 @@ static mcomm_err_t oob_make(const mcomm_oob_t *oob, const struct oob_offer *offe
     return err;
 }
 
-/* Have all made it? By the caller's allgather once more. */
-static mcomm_err_t oob_commit(const mcomm_oob_t *oob, mcomm_err_t err, int32_t *results)
+/*
+ * Is all well with all ranks? By the caller's allgather. A rank that has failed gets its own error,
+ * the others that of the first of those.
+ */
+static mcomm_err_t oob_agree(const mcomm_oob_t *oob, mcomm_err_t err, int32_t *results)
 {
     int32_t mine = (int32_t)err;
     mcomm_err_t call_err = oob_call(oob, &mine, results, sizeof(mine));
@@ -326,25 +330,39 @@ static mcomm_err_t oob_commit(const mcomm_oob_t *oob, mcomm_err_t err, int32_t *
     return err;
 }
 
+/* offers: room for all and one more; NULL: no memory, which the others are told */
+static mcomm_err_t oob_run(const mcomm_oob_t *oob, struct oob_offer *offers, int32_t *results,
+                           struct mci_comm **made_p)
+{
+    mcomm_err_t err = offers != NULL ? MCOMM_SUCCESS : no_offers(oob->size);
+
+    err = oob_agree(oob, err, results);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    oob_offer_fill(&offers[oob->size]);
+    err = oob_call(oob, &offers[oob->size], offers, sizeof(*offers));
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    err = oob_make(oob, offers, made_p);
+    mci_engine_unlock();
+    return oob_agree(oob, err, results);
+}
+
 mcomm_err_t mci_comm_create_oob(const mcomm_oob_t *oob, struct mci_comm **newcomm_p)
 {
     size_t size = (size_t)oob->size;
-    struct oob_offer *offers =
-        mci_mem_zalloc((size + 1) * sizeof(*offers) + size * sizeof(int32_t));
-    struct oob_offer *mine = offers + size;
+    int32_t few[OOB_FEW], *results = few;
+    struct oob_offer *offers;
     struct mci_comm *made = NULL;
     mcomm_err_t err;
 
-    if (offers == NULL)
-        return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the cards of %zu ranks", size);
-    oob_offer_fill(mine);
-    err = oob_call(oob, mine, offers, sizeof(*mine));
-    if (err == MCOMM_SUCCESS) {
-        mci_engine_lock();
-        err = oob_make(oob, offers, &made);
-        mci_engine_unlock();
-        err = oob_commit(oob, err, (int32_t *)(void *)(mine + 1));
-    }
+    if (size > OOB_FEW)
+        results = mci_mem_alloc(size * sizeof(*results));
+    if (results == NULL) /* the one thing without which it cannot be told */
+        return no_offers(oob->size);
+    offers = mci_mem_zalloc((size + 1) * sizeof(*offers));
+    err = oob_run(oob, offers, results, &made);
     if (err == MCOMM_SUCCESS) {
         *newcomm_p = made;
     } else if (made != NULL) {
@@ -353,5 +371,7 @@ mcomm_err_t mci_comm_create_oob(const mcomm_oob_t *oob, struct mci_comm **newcom
         mci_engine_unlock();
     }
     mci_mem_free(offers);
+    if (results != few)
+        mci_mem_free(results);
     return err;
 }
