@@ -35,9 +35,11 @@ mcomm_err_t mci_coll_scan_chain(struct coll_call *call);        /* exscan, too *
 mcomm_err_t mci_coll_barrier_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_bcast_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_reduce_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_reduce_slices(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_slices(struct coll_call *call);
 mcomm_err_t mci_coll_allgather_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_allgather_slices(struct coll_call *call);
 mcomm_err_t mci_coll_gather_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_gatherv_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_scatter_leaders(struct coll_call *call);
@@ -48,6 +50,7 @@ mcomm_err_t mci_coll_alltoall_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_alltoallv_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_scan_leaders(struct coll_call *call); /* exscan, too */
 /* Stages for a part of the vectors; the call has stages. */
+void mci_coll_reduce_by_leaders(struct coll_call *call, size_t first, size_t count);
 void mci_coll_allreduce_by_leaders(struct coll_call *call, size_t first, size_t count);
 
 /* ---- pieces that several share (ring.c) ---- */

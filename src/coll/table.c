@@ -61,6 +61,12 @@ static bool is_in_order(const struct coll_call *call, const struct coll_node *no
     return tiers_of(call)->is_blocked || commutes(call, node);
 }
 
+static bool is_alike(const struct coll_call *call, const struct coll_node *node)
+{
+    (void)node;
+    return tiers_of(call)->is_even;
+}
+
 static bool is_even(const struct coll_call *call, const struct coll_node *node)
 {
     return tiers_of(call)->is_even && is_in_order(call, node);
@@ -77,6 +83,7 @@ static const struct coll_when COMMUTES = {commutes, "op commutes"};
 static const struct coll_when BLOCKED = {is_blocked, "ranks of a node are consecutive"};
 static const struct coll_when IN_ORDER = {is_in_order,
                                           "op commutes, or ranks of a node are consecutive"};
+static const struct coll_when ALIKE = {is_alike, "as many ranks on each node"};
 static const struct coll_when EVEN = {is_even, "as many ranks on each node; as for leaders"};
 static const struct coll_when SLICES = {slices_can,
                                         "as many ranks on each node, and elements; as for leaders"};
@@ -115,6 +122,7 @@ const struct coll_row mci_coll_rows[] = {
     {COLL_REDUCE, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
     {COLL_REDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
     {COLL_REDUCE, TIER_NODES, "leaders", STAGES(reduce_leaders), 3, 0, 32 * K, &IN_ORDER, false},
+    {COLL_REDUCE, TIER_NODES, "slices", STAGES(reduce_slices), 2, 128 * K, 0, &SLICES, false},
     {COLL_REDUCE, TIER_MESSAGES, "binomial", PLAN(reduce_binomial), 0, 0, 0, NULL, false},
     {COLL_REDUCE, TIER_MESSAGES, "pairwise", PLAN(reduce_pairwise), 0, 0, 0, NULL, true},
     {COLL_REDUCE, TIER_MESSAGES, "ring", PLAN(reduce_ring), 0, 128 * K, 0, &COMMUTES, false},
@@ -153,6 +161,7 @@ const struct coll_row mci_coll_rows[] = {
     {COLL_ALLGATHER, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, true},
     {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 3, 64 * K, 0, &BLOCKED,
      true},
+    {COLL_ALLGATHER, TIER_NODES, "slices", STAGES(allgather_slices), 2, 1 * M, 0, &ALIKE, true},
     {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 2, 1 * M, 0, &BLOCKED, true},
     {COLL_ALLGATHER, TIER_MESSAGES, "bruck", PLAN(allgather_bruck), 0, 0, 0, NULL, true},
     {COLL_ALLGATHER, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 64 * K, 0, NULL, true},
