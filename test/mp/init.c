@@ -6,26 +6,14 @@
  * launcher dies.
  */
 #include "mp.h"
+#include "proc.h"
 
-#include <dirent.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-
-static int count_entries(const char *path)
-{
-    DIR *dir = opendir(path);
-    int count = 0;
-
-    CHECK(dir != NULL);
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
 
 /* What the descriptors are, for the log. */
 static void print_fds(void)

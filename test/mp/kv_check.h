@@ -8,6 +8,7 @@
 #define TEST_MP_KV_CHECK_H
 
 #include "mp.h"
+#include "random.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -18,18 +19,6 @@
 struct stamp { /* head of a value, if it is long enough */
     uint64_t key, version, nbytes;
 };
-
-static inline uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
-static inline uint64_t rnd(uint64_t *state)
-{
-    return mix(*state += UINT64_C(0x9e3779b97f4a7c15));
-}
 
 static inline size_t key_make(char *buf, uint64_t number)
 {

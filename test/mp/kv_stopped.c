@@ -7,6 +7,7 @@
  * slab is lost.
  */
 #include "kv_check.h"
+#include "proc.h"
 
 #include <signal.h>
 #include <sys/types.h>
@@ -165,18 +166,6 @@ static void all_is_well(mcomm_kv_t kv)
         attr.preferred_rank = (int)(i % 2);
         OK(mcomm_kv_put(kv, &key, sizeof(key), buf, 60000, &attr));
     }
-}
-
-static int is_stopped(pid_t pid)
-{
-    char path[64], line[256] = "";
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "r");
-    CHECK(file != NULL && fgets(line, sizeof(line), file) != NULL);
-    fclose(file);
-    return strstr(line, ") T ") != NULL;
 }
 
 static void caller(mcomm_kv_t kv)

@@ -5,26 +5,14 @@
  * of the receiver fails, for n = 1, 2, ... until none failed. No message is lost or changed, and
  * the sender is not given up. Puts, too. malloc() and calloc() are this program's.
  */
+#include "nomem.h"
 #include "pt2pt_check.h"
-
-#include <errno.h>
-#include <stdatomic.h>
 
 #define MESSAGES 24
 #define LAST_TAG 1000
 
 extern void *__libc_malloc(size_t nbytes);
 extern void *__libc_calloc(size_t count, size_t nbytes);
-
-static _Atomic int calls_left; /* the call that ends at 0 fails; 0 and below: none does */
-
-static int fails(void)
-{
-    if (atomic_load(&calls_left) <= 0 || atomic_fetch_sub(&calls_left, 1) != 1)
-        return 0;
-    errno = ENOMEM;
-    return 1;
-}
 
 __attribute__((visibility("default"))) void *malloc(size_t nbytes)
 {

@@ -6,6 +6,7 @@
  * its buffer is read no more. All others arrive whole and in order.
  */
 #include "pt2pt_check.h"
+#include "proc.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -16,18 +17,6 @@
 #define CANCELS 5
 
 static unsigned char buf[NBYTES];
-
-static int is_stopped(pid_t pid)
-{
-    char path[64], line[256] = "";
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "r");
-    CHECK(file != NULL && fgets(line, sizeof(line), file) != NULL);
-    fclose(file);
-    return strstr(line, ") T ") != NULL;
-}
 
 /* False: it was cancelled. */
 static int send_one(mcomm_comm_t comm)

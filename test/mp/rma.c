@@ -6,6 +6,7 @@
  * stripe of each target to itself; between rounds all is compared. Seeds are fixed and printed.
  */
 #include "mp.h"
+#include "random.h"
 
 #include <stdint.h>
 
@@ -17,11 +18,7 @@ static uint64_t seed_state;
 
 static uint64_t next_random(void)
 {
-    seed_state += 0x9e3779b97f4a7c15u;
-    uint64_t z = seed_state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return rnd(&seed_state);
 }
 
 static mcomm_win_t win;

@@ -7,6 +7,7 @@
  * are freed, the library ends. In every fourth round the windows are being made when it happens.
  */
 #include "mp.h"
+#include "random.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -39,11 +40,7 @@ static uint64_t seed_state;
 
 static uint64_t next_random(void)
 {
-    seed_state += 0x9e3779b97f4a7c15u;
-    uint64_t z = seed_state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return rnd(&seed_state);
 }
 
 /* ---- meeting: the parent's memory stands in for a launcher ---- */

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /* Windows: how they are made and freed, what is attached, one after the other at one address. */
 #include "rma_window.h"
+#include "proc.h"
 
-#include <dirent.h>
 #include <sys/mman.h>
 
 /* ---- many ranges, and windows at the same address with other contents ---- */
@@ -151,18 +151,6 @@ static void test_whole(const char *kind)
 }
 
 /* ---- one rank cannot make its part: all members return, and nothing stays ---- */
-static int count_entries(const char *path)
-{
-    DIR *dir = opendir(path);
-    int count = 0;
-
-    CHECK(dir != NULL);
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
-
 enum fault {
     FAULT_ALIGNMENT,
     FAULT_ACCESS,

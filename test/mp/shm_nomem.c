@@ -6,8 +6,8 @@
  * dead: messages go through, over another rail if need be. mmap() and realloc() are this program's.
  */
 #include "mp.h"
+#include "nomem.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -16,16 +16,6 @@
 
 extern void *__libc_realloc(void *ptr, size_t nbytes);
 void *mmap64(void *at, size_t nbytes, int prot, int flags, int fd, off_t offset);
-
-static _Atomic int calls_left; /* the call that ends at 0 fails; 0 and below: none does */
-
-static int fails(void)
-{
-    if (atomic_load(&calls_left) <= 0 || atomic_fetch_sub(&calls_left, 1) != 1)
-        return 0;
-    errno = ENOMEM;
-    return 1;
-}
 
 __attribute__((visibility("default"))) void *mmap(void *at, size_t nbytes, int prot, int flags,
                                                   int fd, off_t offset)

@@ -282,3 +282,22 @@ bool kv_fixture_check(const char *buf, size_t nbytes, unsigned number, unsigned 
     }
     return true;
 }
+
+mcomm_err_t kv_fixture_put(struct mci_kv *kv, char *buf, unsigned number, unsigned version,
+                           size_t nbytes, unsigned mode)
+{
+    char name[32];
+    struct kv_key key = kv_fixture_key(name, number);
+
+    kv_fixture_fill(buf, nbytes, number, version);
+    return mci_kv_put(kv, &key, buf, nbytes, mode, -1);
+}
+
+mcomm_err_t kv_fixture_get(struct mci_kv *kv, unsigned number, char *buf, size_t *nbytes_p)
+{
+    char name[32];
+    struct kv_key key = kv_fixture_key(name, number);
+    void *place = buf;
+
+    return mci_kv_get(kv, &key, KV_WANT_INTO, &place, nbytes_p);
+}

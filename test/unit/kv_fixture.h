@@ -44,5 +44,10 @@ struct kv_key kv_fixture_key(char *buf, unsigned number); /* buf: 32 bytes */
 /* nbytes that follow from number and version; check returns false on a byte that does not. */
 void kv_fixture_fill(char *buf, size_t nbytes, unsigned number, unsigned version);
 bool kv_fixture_check(const char *buf, size_t nbytes, unsigned number, unsigned version);
+/* The value goes through buf, which has room for it. Into any rank. */
+mcomm_err_t kv_fixture_put(struct mci_kv *kv, char *buf, unsigned number, unsigned version,
+                           size_t nbytes, unsigned mode);
+/* nbytes_p: in, the room in buf; out, the value's bytes. */
+mcomm_err_t kv_fixture_get(struct mci_kv *kv, unsigned number, char *buf, size_t *nbytes_p);
 
 #endif

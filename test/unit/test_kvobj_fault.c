@@ -25,21 +25,13 @@ static char bytes[14u << 20], out[14u << 20];
 static mcomm_err_t put(struct mci_kv *kv, unsigned number, unsigned version, size_t nbytes,
                        unsigned mode)
 {
-    char buf[32];
-    struct kv_key key = kv_fixture_key(buf, number);
-
-    kv_fixture_fill(bytes, nbytes, number, version);
-    return mci_kv_put(kv, &key, bytes, nbytes, mode, -1);
+    return kv_fixture_put(kv, bytes, number, version, nbytes, mode);
 }
 
 static mcomm_err_t get(struct mci_kv *kv, unsigned number, size_t *nbytes_p)
 {
-    char buf[32];
-    struct kv_key key = kv_fixture_key(buf, number);
-    void *place = out;
-
     *nbytes_p = sizeof(out);
-    return mci_kv_get(kv, &key, KV_WANT_INTO, &place, nbytes_p);
+    return kv_fixture_get(kv, number, out, nbytes_p);
 }
 
 /* The directory word of a key. */
