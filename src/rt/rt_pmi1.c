@@ -219,13 +219,26 @@ static mcomm_err_t never_published(const char *name)
                        name);
 }
 
+/* What was published under name, at most max bytes, to at. */
+static mcomm_err_t fetch(struct mci_rt *rt, const char *name, size_t max, unsigned char *at,
+                         size_t *nbytes_p)
+{
+    unsigned char *bytes;
+    mcomm_err_t err = mci_rt_pmi_get(rt, name, max, &bytes, nbytes_p);
+
+    if (err != MCOMM_SUCCESS)
+        return err == MCOMM_ERR_NOT_FOUND ? never_published(name) : err;
+    memcpy(at, bytes, *nbytes_p);
+    mci_mem_free(bytes);
+    return MCOMM_SUCCESS;
+}
+
 /* The packets of ranks first .. first + num - 1, each under prefix and its number, as one run. */
 static mcomm_err_t gather(struct mci_rt *rt, const char *prefix, int first, int num,
                           unsigned char **frame_p, size_t *nbytes_p)
 {
     unsigned char *frame = mci_mem_alloc((size_t)num * (4 + MCI_RT_PACKET_MAX));
     char name[MCI_RT_PMI_KEY_MAX];
-    unsigned char *bytes;
     size_t used = 0, n;
     mcomm_err_t err;
 
@@ -233,16 +246,14 @@ static mcomm_err_t gather(struct mci_rt *rt, const char *prefix, int first, int 
         return MCOMM_ERR_NO_MEM;
     for (int i = first; i < first + num; i++) {
         snprintf(name, sizeof(name), "%s-%d", prefix, i);
-        err = mci_rt_pmi_get(rt, name, MCI_RT_PACKET_MAX, &bytes, &n);
+        err = fetch(rt, name, MCI_RT_PACKET_MAX, frame + used + 4, &n);
         if (err != MCOMM_SUCCESS) {
             mci_mem_free(frame);
-            return err == MCOMM_ERR_NOT_FOUND ? never_published(name) : err;
+            return err;
         }
         for (size_t k = 0; k < 4; k++)
             frame[used + k] = (unsigned char)(n >> 8 * k);
-        memcpy(frame + used + 4, bytes, n);
         used += 4 + n;
-        mci_mem_free(bytes);
     }
     *frame_p = frame;
     *nbytes_p = used;
@@ -257,7 +268,6 @@ static mcomm_err_t gather_groups(struct mci_rt *rt, const char *prefix, int grou
     unsigned char *frame =
         mci_mem_alloc(((size_t)rt->info.size + (size_t)group_size) * (4 + MCI_RT_PACKET_MAX));
     char name[MCI_RT_PMI_KEY_MAX];
-    unsigned char *bytes;
     size_t used = 0, n;
     mcomm_err_t err;
 
@@ -265,14 +275,12 @@ static mcomm_err_t gather_groups(struct mci_rt *rt, const char *prefix, int grou
         return MCOMM_ERR_NO_MEM;
     for (int first = 0; first < rt->info.size; first += group_size) {
         snprintf(name, sizeof(name), "%s-g%d", prefix, first);
-        err = mci_rt_pmi_get(rt, name, max, &bytes, &n);
+        err = fetch(rt, name, max, frame + used, &n);
         if (err != MCOMM_SUCCESS) {
             mci_mem_free(frame);
-            return err == MCOMM_ERR_NOT_FOUND ? never_published(name) : err;
+            return err;
         }
-        memcpy(frame + used, bytes, n);
         used += n;
-        mci_mem_free(bytes);
     }
     *frame_p = frame;
     *nbytes_p = used;
