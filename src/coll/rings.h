@@ -63,13 +63,17 @@ bool mci_coll_ring_has_room(struct coll_node *node, enum node_ring ring, uint64_
 /* It is there, for one reader or for all. */
 void mci_coll_ring_put(struct coll_node *node, enum node_ring ring, int reader, uint64_t end);
 
-/* Bytes of a piece where each member has a block of nbytes. */
+/*
+ * Bytes of a piece where each member has a block of nbytes. A ring holds a piece for every member:
+ * readers make room only once they have had theirs, which may be the last.
+ */
 static inline size_t mci_coll_piece_nbytes(const struct coll_node *node, size_t nbytes)
 {
     size_t most = nbytes < ((size_t)512 << 10) ? (size_t)32 << 10 : (size_t)64 << 10;
+    size_t parts = node->size > 8 ? (size_t)node->size : 8;
 
-    if (most > node->ring_nbytes / 8)
-        most = node->ring_nbytes / 8;
+    if (most > node->ring_nbytes / parts)
+        most = node->ring_nbytes / parts / 64 * 64;
     return nbytes < most && nbytes > 0 ? nbytes : most;
 }
 /* Of chunk number chunk of a block. */

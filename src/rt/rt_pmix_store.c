@@ -9,12 +9,18 @@
 #include "rt/rt_pmix.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "rt/rt_call.h"
+
+#define POLL_MIN_NS INT64_C(500000)
+#define POLL_MAX_NS INT64_C(20000000)
 
 struct mci_rt_px mci_rt_px = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -201,7 +207,10 @@ static mcomm_err_t fence_start(struct fence **fence_p)
     return MCOMM_SUCCESS;
 }
 
-/* The fence is late: see who has published. It may still end meanwhile, which is then a success. */
+/*
+ * The fence, or without one the go-ahead, is late: see who has published. The fence may still end
+ * meanwhile, which is then a success.
+ */
 static mcomm_err_t find_missing(struct mci_rt *rt, const char *key, struct fence *fence)
 {
     char ranks[256];
@@ -217,14 +226,15 @@ static mcomm_err_t find_missing(struct mci_rt *rt, const char *key, struct fence
         here[i] = i == rt->info.rank || batch->gets[i].status == PMIX_SUCCESS;
         num_here += here[i];
     }
-    while (!fence->is_done && num_here == rt->info.size && px_wait(rt->deadline_ns))
+    while (fence != NULL && !fence->is_done && num_here == rt->info.size &&
+           px_wait(rt->deadline_ns))
         ; /* they are all here, so it may come yet */
-    if (fence->is_done)
+    if (fence != NULL && fence->is_done)
         err = MCOMM_SUCCESS;
     else if (num_here == rt->info.size || batch == NULL || here == NULL)
         err = mci_err_set(MCOMM_ERR_TIMEOUT,
-                          "the launcher's fence did not end within %d ms, though "
-                          "all %d ranks came to it",
+                          "the start-up did not end within %d ms, though all %d ranks have "
+                          "published their addresses",
                           rt->timeout_ms, rt->info.size);
     else
         err = mci_err_set(MCOMM_ERR_TIMEOUT,
@@ -239,10 +249,17 @@ static mcomm_err_t find_missing(struct mci_rt *rt, const char *key, struct fence
     return err;
 }
 
-static mcomm_err_t fence_wait(struct mci_rt *rt, const char *key, struct fence *fence)
+/* When to ask who is missing, so that the answers come before the time is over. */
+static int64_t ask_ns_of(const struct mci_rt *rt)
 {
     int64_t ask_ms = rt->timeout_ms / 4 < 1000 ? rt->timeout_ms / 4 : 1000;
-    int64_t ask_ns = rt->deadline_ns - ask_ms * INT64_C(1000000);
+
+    return rt->deadline_ns - ask_ms * INT64_C(1000000);
+}
+
+static mcomm_err_t fence_wait(struct mci_rt *rt, const char *key, struct fence *fence)
+{
+    int64_t ask_ns = ask_ns_of(rt);
     mcomm_err_t err = MCOMM_SUCCESS;
     bool is_late;
 
@@ -291,13 +308,11 @@ static int call_commit(void *arg)
     return PMIx_Commit();
 }
 
-mcomm_err_t mci_rt_pmix_publish(struct mci_rt *rt, const char *key, void *bytes, size_t nbytes)
+static mcomm_err_t publish(struct mci_rt *rt, const char *key, void *bytes, size_t nbytes)
 {
-    struct fence *fence;
     pmix_status_t rc;
-    mcomm_err_t err;
+    mcomm_err_t err = mci_rt_pmix_put(key, bytes, nbytes);
 
-    err = mci_rt_pmix_put(key, bytes, nbytes);
     if (err != MCOMM_SUCCESS)
         return err;
     if (!mci_rt_call(call_commit, NULL, 0, rt->deadline_ns, &rc)) {
@@ -308,6 +323,101 @@ mcomm_err_t mci_rt_pmix_publish(struct mci_rt *rt, const char *key, void *bytes,
     }
     if (rc != PMIX_SUCCESS)
         return mci_err_set(MCOMM_ERR_BOOTSTRAP, "PMIx_Commit: %s", PMIx_Error_string(rc));
+    return MCOMM_SUCCESS;
+}
+
+/* ---- the ranks of this node */
+
+/* @return how many, the lowest first; 0: the launcher does not say */
+static int local_ranks(struct mci_rt *rt, int *ranks)
+{
+    pmix_value_t *value = NULL;
+    pmix_proc_t job;
+    char *save, *word;
+    int num = 0;
+
+    PMIX_PROC_LOAD(&job, mci_rt_px.self.nspace, PMIX_RANK_WILDCARD);
+    if (PMIx_Get(&job, PMIX_LOCAL_PEERS, NULL, 0, &value) != PMIX_SUCCESS || value == NULL)
+        return 0;
+    word = value->type == PMIX_STRING ? strtok_r(value->data.string, ",", &save) : NULL;
+    for (; word != NULL && num < rt->info.size; word = strtok_r(NULL, ",", &save))
+        ranks[num++] = atoi(word);
+    PMIX_VALUE_RELEASE(value);
+    return num;
+}
+
+/* Until rank of this node has published key, asked again and again: the server answers at once. */
+static mcomm_err_t await_published(struct mci_rt *rt, const char *key, int rank, bool *is_late_p)
+{
+    int64_t end_ns = ask_ns_of(rt), pause_ns = POLL_MIN_NS;
+
+    for (;;) {
+        struct batch *batch = batch_get(key, rank, 1, false, rt->deadline_ns);
+        int64_t now_ns = mci_clock_ns();
+        bool is_lost, is_here;
+
+        if (batch == NULL)
+            return MCOMM_ERR_NO_MEM;
+        pthread_mutex_lock(&mci_rt_px.lock);
+        is_here = batch->gets[0].status == PMIX_SUCCESS;
+        batch_unref(batch);
+        if (!is_here && now_ns < end_ns)
+            px_wait(now_ns + pause_ns);
+        is_lost = mci_rt_px.is_launcher_lost;
+        pthread_mutex_unlock(&mci_rt_px.lock);
+        if (is_here)
+            return MCOMM_SUCCESS;
+        if (is_lost)
+            return mci_rt_pmix_launcher_lost();
+        if (now_ns >= end_ns) {
+            *is_late_p = true;
+            return MCOMM_SUCCESS;
+        }
+        pause_ns = 2 * pause_ns < POLL_MAX_NS ? 2 * pause_ns : POLL_MAX_NS;
+    }
+}
+
+/*
+ * Until all ranks of this node have published key. Nobody goes to a fence before, since PMIx's
+ * servers crash or hang at their end after one that a rank never came to. The first of the node
+ * asks for all others' key, and then publishes the go-ahead that they ask for.
+ */
+static mcomm_err_t await_node(struct mci_rt *rt, const char *key, const int *ranks, int num)
+{
+    char go_key[PMIX_MAX_KEYLEN];
+    unsigned char none = 0;
+    mcomm_err_t err = MCOMM_SUCCESS;
+    bool is_late = false;
+
+    snprintf(go_key, sizeof(go_key), "%s.go", key);
+    if (ranks[0] != rt->info.rank)
+        err = await_published(rt, go_key, ranks[0], &is_late);
+    else
+        for (int i = 1; i < num && err == MCOMM_SUCCESS && !is_late; i++)
+            err = await_published(rt, key, ranks[i], &is_late);
+    if (is_late)
+        return find_missing(rt, key, NULL);
+    if (err == MCOMM_SUCCESS && ranks[0] == rt->info.rank)
+        err = publish(rt, go_key, &none, sizeof(none));
+    return err;
+}
+
+mcomm_err_t mci_rt_pmix_publish(struct mci_rt *rt, const char *key, void *bytes, size_t nbytes)
+{
+    int *ranks = mci_mem_zalloc((size_t)rt->info.size * sizeof(*ranks));
+    struct fence *fence;
+    mcomm_err_t err;
+    int num;
+
+    if (ranks == NULL)
+        return MCOMM_ERR_NO_MEM;
+    num = local_ranks(rt, ranks);
+    err = publish(rt, key, bytes, nbytes);
+    if (err == MCOMM_SUCCESS && num > 0)
+        err = await_node(rt, key, ranks, num);
+    mci_mem_free(ranks);
+    if (err != MCOMM_SUCCESS || num == rt->info.size)
+        return err;
     err = fence_start(&fence);
     return err == MCOMM_SUCCESS ? fence_wait(rt, key, fence) : err;
 }
