@@ -87,7 +87,7 @@ static struct coll_node *node_new(struct coll_comm *cc)
     node->got = mci_mem_zalloc(2 * n * sizeof(*node->got));
     node->piece = node->got != NULL ? node->got + n : NULL;
     node->heard = mci_mem_zalloc(n * sizeof(*node->heard));
-    words = node->past = mci_mem_zalloc((1 + 3 * NODE_RING_NUM) * n * sizeof(*words));
+    words = node->past = mci_mem_zalloc((1 + 4 * NODE_RING_NUM) * n * sizeof(*words));
     if (node->srcs == NULL || node->peers == NULL || words == NULL || node->got == NULL ||
         node->heard == NULL) {
         node_release(node);
@@ -99,6 +99,7 @@ static struct coll_node *node_new(struct coll_comm *cc)
         node->pos[i] = words += n;
         node->seen[i] = words += n;
         node->owed[i] = words += n;
+        node->owed_before[i] = words += n;
     }
     mci_near_init(&node->near);
     node->is_far = true;

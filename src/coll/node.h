@@ -89,12 +89,14 @@ struct coll_node {
     /* rings */
     struct mci_near near;
     bool is_far;
-    uint64_t own[NODE_RING_NUM];     /* where this member's next piece goes */
-    uint64_t *owed[NODE_RING_NUM];   /* end of the last own piece that each member reads */
-    uint64_t ack_min[NODE_RING_NUM]; /* all have read this member's rings up to there */
-    uint64_t *pos[NODE_RING_NUM];    /* of each member's ring: where the next chunk begins */
-    uint64_t *seen[NODE_RING_NUM];   /* of each member's ring: put as last seen */
-    struct node_flow {               /* how far the call has come; chunks: a piece of each block */
+    uint64_t own[NODE_RING_NUM];          /* where this member's next piece goes */
+    uint64_t *owed[NODE_RING_NUM];        /* end of the last own piece that each member reads */
+    uint64_t *owed_before[NODE_RING_NUM]; /* the same when the call began */
+    uint64_t own_before[NODE_RING_NUM];   /* own[] when the call began */
+    uint64_t ack_min[NODE_RING_NUM];      /* all have read this member's rings up to there */
+    uint64_t *pos[NODE_RING_NUM];         /* of each member's ring: where the next chunk begins */
+    uint64_t *seen[NODE_RING_NUM];        /* of each member's ring: put as last seen */
+    struct node_flow { /* how far the call has come; chunks: a piece of each block */
         size_t piece, chunks;
         size_t put, reduced;
         int put_turn; /* pieces of the next chunk that are put */

@@ -21,6 +21,8 @@ void mci_coll_rings_say(struct coll_node *node)
     struct node_line *line = node_line_of(node, node->rank, node->seq);
 
     for (int i = 0; i < NODE_RING_NUM; i++) {
+        node->own_before[i] = node->own[i];
+        memcpy(node->owed_before[i], node->owed[i], (size_t)node->size * sizeof(*node->owed[i]));
         line->ring.base[i] = node->own[i];
         atomic_store_explicit(&line->ring.put[i], node->own[i], memory_order_relaxed);
     }
@@ -80,7 +82,11 @@ bool mci_coll_ring_has_room(struct coll_node *node, enum node_ring ring, uint64_
         if (i == node->rank)
             continue;
         ack = atomic_load_explicit(node_ack_of(node, ring, i, node->rank), memory_order_acquire);
-        if (ack != node->owed[ring][i] && ack < least)
+        if (ack >= node->owed[ring][i])
+            continue;
+        if (ack >= node->owed_before[ring][i] && ack < node->own_before[ring])
+            ack = node->own_before[ring]; /* it needs nothing but what this call has put */
+        if (ack < least)
             least = ack;
     }
     node->ack_min[ring] = least;

@@ -54,7 +54,10 @@ void mci_coll_rings_end(struct coll_node *node);
 bool mci_coll_ring_hear(struct coll_node *node, int writer);
 /* Does writer's ring, whose line has come, hold all up to pos? */
 bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos);
-/* I need no longer what lies before pos in writer's ring. */
+/*
+ * I need no longer what lies before pos in writer's ring. Say the begin of the next chunk, not the
+ * end of the own piece: the writer must not keep room for the others' pieces in between.
+ */
 void mci_coll_ring_ack(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos);
 
 #define RING_ALL (-1)

@@ -315,7 +315,7 @@ static bool get(struct coll_call *call, struct coll_node *node, int writer)
         memcpy(block_to(call, writer) + *got * piece, ring_at(node, NODE_IN, writer, place.begin),
                mci_coll_piece_of(nbytes, piece, *got));
         node->pos[NODE_IN][writer] = after;
-        mci_coll_ring_ack(node, NODE_IN, writer, place.end);
+        mci_coll_ring_ack(node, NODE_IN, writer, after);
     }
     if (++*got * piece >= nbytes)
         complete(node, writer);

@@ -185,14 +185,13 @@ static bool has_all(struct coll_call *call, struct coll_node *node, size_t first
 static void pass(struct coll_call *call, struct coll_node *node)
 {
     for (int i = 0; i < node->size; i++) {
-        struct ring_place in;
         uint64_t after;
 
         if (i == node->rank)
             continue;
-        in = part_in(call, node, i, &after);
+        part_in(call, node, i, &after);
         node->pos[NODE_IN][i] = after;
-        mci_coll_ring_ack(node, NODE_IN, i, in.end);
+        mci_coll_ring_ack(node, NODE_IN, i, after);
     }
 }
 

@@ -40,9 +40,9 @@ MP_CASES += %D%/coll_far_leaders.mp %D%/coll_far_slices.mp %D%/coll_far_check.mp
 	%D%/coll_far_kill_blocking4.mp %D%/coll_far_kill_blocking7.mp \
 	%D%/coll_far_kill_nonblocking4.mp %D%/coll_far_kill_nonblocking7.mp
 EXTRA_DIST += %D%/coll_check.h
-MP_PROGS += %D%/coll_wrong %D%/coll_storm %D%/coll_kill %D%/coll_calls
+MP_PROGS += %D%/coll_wrong %D%/coll_storm %D%/coll_kill %D%/coll_calls %D%/coll_full
 %C%_coll_calls_LDADD = $(LDADD) -lpthread
-MP_CASES += %D%/coll_wrong.mp %D%/coll_storm2.mp %D%/coll_storm4.mp %D%/coll_storm7.mp \
+MP_CASES += %D%/coll_full.mp %D%/coll_wrong.mp %D%/coll_storm2.mp %D%/coll_storm4.mp %D%/coll_storm7.mp \
 	%D%/coll_storm_nodes.mp %D%/coll_kill_blocking4.mp %D%/coll_kill_blocking7.mp \
 	%D%/coll_kill_nonblocking4.mp %D%/coll_kill_nonblocking7.mp \
 	%D%/coll_kill_persistent4.mp %D%/coll_kill_persistent7.mp %D%/coll_threads.mp \
