@@ -163,8 +163,9 @@ mcomm_err_t mci_map_put(struct mci_map *map, uint64_t key, void *value)
 
         while ((map->count + 1) * 2 > capacity)
             capacity *= 2;
-        if (map_resize(map, capacity) != MCOMM_SUCCESS)
-            return MCOMM_ERR_NO_MEM;
+        if (map_resize(map, capacity) != MCOMM_SUCCESS &&
+            map->count + map->tombs + 1 >= map->capacity)
+            return MCOMM_ERR_NO_MEM; /* else it gets slow, until there is memory again */
     }
     map_insert(map, key, value);
     return MCOMM_SUCCESS;

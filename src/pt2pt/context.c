@@ -95,10 +95,8 @@ struct mci_match *mci_context_find_slow(uint64_t key)
     return m;
 }
 
-static struct mci_match *match_new(uint64_t key)
+static struct mci_match *match_new(uint64_t key, struct mci_match *m)
 {
-    struct mci_match *m = mci_mem_alloc(sizeof(*m));
-
     if (m == NULL)
         return NULL;
     mci_match_init(m, key);
@@ -113,7 +111,7 @@ static struct mci_match *match_new(uint64_t key)
 struct mci_match *mci_context_expect(uint64_t key, bool *was_freed_p)
 {
     *was_freed_p = mci_map_get(&freed.map, key) != NULL;
-    return *was_freed_p ? NULL : match_new(key);
+    return *was_freed_p ? NULL : match_new(key, mci_reserve_take(MCI_RESERVE_MATCH));
 }
 
 mcomm_err_t mci_context_on_new(struct mci_comm *comm)
@@ -123,7 +121,7 @@ mcomm_err_t mci_context_on_new(struct mci_comm *comm)
 
     mci_map_remove(&freed.map, key);
     if (m == NULL)
-        m = match_new(key);
+        m = match_new(key, mci_mem_alloc(sizeof(*m)));
     if (m == NULL)
         return mci_err_set(MCOMM_ERR_NO_MEM, "matching tables of a communicator");
     m->comm = comm;

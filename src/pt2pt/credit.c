@@ -13,12 +13,11 @@
 
 size_t mci_credit_limit, mci_credit_batch;
 
-struct mci_pt2pt_peer *mci_pt2pt_peer_new(struct mci_peer *peer)
+static struct mci_pt2pt_peer *peer_init(struct mci_peer *peer, struct mci_pt2pt_peer *pp)
 {
-    struct mci_pt2pt_peer *pp = mci_mem_zalloc(sizeof(*pp));
-
     if (pp == NULL)
         return NULL;
+    memset(pp, 0, sizeof(*pp));
     pp->peer = peer;
     mci_list_init(&pp->held);
     mci_list_init(&pp->waiting);
@@ -26,6 +25,16 @@ struct mci_pt2pt_peer *mci_pt2pt_peer_new(struct mci_peer *peer)
     mci_list_init(&pp->bulk);
     peer->p2p = pp;
     return pp;
+}
+
+struct mci_pt2pt_peer *mci_pt2pt_peer_new(struct mci_peer *peer)
+{
+    return peer_init(peer, mci_mem_alloc(sizeof(struct mci_pt2pt_peer)));
+}
+
+struct mci_pt2pt_peer *mci_pt2pt_peer_new_arriving(struct mci_peer *peer)
+{
+    return peer_init(peer, mci_reserve_take(MCI_RESERVE_PEER));
 }
 
 void mci_credit_return(struct mci_pt2pt_peer *pp)
@@ -40,7 +49,7 @@ void mci_credit_return(struct mci_pt2pt_peer *pp)
 void mci_credit_on_frame(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
                          struct mci_sink *sink)
 {
-    struct mci_pt2pt_peer *pp = mci_pt2pt_peer_of(peer);
+    struct mci_pt2pt_peer *pp = mci_pt2pt_peer_of_sender(peer);
 
     (void)payload;
     (void)sink;

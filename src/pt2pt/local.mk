@@ -6,6 +6,7 @@ libmcomm_all_la_SOURCES += %D%/credit.c
 libmcomm_all_la_SOURCES += %D%/match.c
 libmcomm_all_la_SOURCES += %D%/module.c
 libmcomm_all_la_SOURCES += %D%/msg.c
+libmcomm_all_la_SOURCES += %D%/reserve.c
 libmcomm_all_la_SOURCES += %D%/probe.c
 libmcomm_all_la_SOURCES += %D%/probe_api.c
 libmcomm_all_la_SOURCES += %D%/pt2pt.h %D%/pt2pt_priv.h

@@ -55,7 +55,7 @@ static mcomm_err_t pt2pt_start(void)
 
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_msg_reserve_start();
+    mci_reserve_start();
     mci_credit_limit = mci_settings.credit;
     mci_credit_batch = mci_credit_limit / 4 > 0 ? mci_credit_limit / 4 : 1;
     mci_rail_set_am(MCI_AM_P2P_EAGER, mci_msg_on_eager);
@@ -108,7 +108,7 @@ static void pt2pt_stop(void)
     mci_engine_lock();
     mci_pt2pt.is_up = false;
     mci_context_stop();
-    mci_msg_reserve_stop();
+    mci_reserve_stop();
     mci_pt2pt_requests_end();
     mci_pool_fini(&mci_pt2pt.requests);
     mci_pool_fini(&mci_pt2pt.places);

@@ -12,32 +12,6 @@
 
 #include "pt2pt/pt2pt_priv.h"
 
-#define RESERVE_NUM 4 /* untouched pages cost nothing */
-#define RESERVE_BYTES MCI_EAGER_MAX
-
-static struct {
-    void *places[RESERVE_NUM];
-    unsigned count;
-    bool is_up;
-} reserve; /* lock: engine */
-
-void mci_msg_reserve_start(void)
-{
-    void *place;
-
-    reserve.is_up = true;
-    while (reserve.count < RESERVE_NUM &&
-           (place = mci_mem_alloc(sizeof(struct mci_msg) + RESERVE_BYTES)) != NULL)
-        reserve.places[reserve.count++] = place;
-}
-
-void mci_msg_reserve_stop(void)
-{
-    reserve.is_up = false;
-    while (reserve.count > 0)
-        mci_mem_free(reserve.places[--reserve.count]);
-}
-
 /* Not zeroed. */
 static struct mci_msg *msg_memory(size_t nbytes)
 {
@@ -45,17 +19,18 @@ static struct mci_msg *msg_memory(size_t nbytes)
 
     if (msg != NULL)
         msg->is_reserve = false;
-    if (msg != NULL || reserve.count == 0 || nbytes > RESERVE_BYTES)
+    if (msg != NULL || nbytes > MCI_EAGER_MAX)
         return msg;
-    msg = reserve.places[--reserve.count];
-    msg->is_reserve = true;
+    msg = mci_reserve_take(MCI_RESERVE_MSG);
+    if (msg != NULL)
+        msg->is_reserve = true;
     return msg;
 }
 
 void mci_msg_memory_free(struct mci_msg *msg)
 {
-    if (msg->is_reserve && reserve.is_up)
-        reserve.places[reserve.count++] = msg;
+    if (msg->is_reserve)
+        mci_reserve_give(MCI_RESERVE_MSG, msg);
     else
         mci_mem_free(msg);
 }
@@ -156,7 +131,7 @@ static void msg_arrived(void *arg, mcomm_err_t err)
 static struct mci_msg *msg_new(struct mci_peer *peer, const struct mci_frame *frame,
                                struct mci_match *m)
 {
-    struct mci_pt2pt_peer *pp = mci_pt2pt_peer_of(peer);
+    struct mci_pt2pt_peer *pp = mci_pt2pt_peer_of_sender(peer);
     struct mci_msg *msg = pp != NULL ? msg_memory(frame->nbytes) : NULL;
     bool is_reserve;
 
@@ -222,7 +197,7 @@ void mci_msg_on_eager(struct mci_peer *peer, const struct mci_frame *frame, cons
     struct mci_recv *op = posted_for(m, frame);
     struct mci_pt2pt_peer *pp;
 
-    if (unlikely(op == NULL || (pp = mci_pt2pt_peer_of(peer)) == NULL)) {
+    if (unlikely(op == NULL || (pp = mci_pt2pt_peer_of_sender(peer)) == NULL)) {
         arrive(peer, frame, payload, sink, m, op);
         return;
     }
@@ -247,7 +222,7 @@ void mci_msg_on_rts(struct mci_peer *peer, const struct mci_frame *frame, const 
     }
     op = posted_for(m, frame);
     if (op != NULL && payload != NULL && !(frame->flags & FRAME_HAS_DATA) &&
-        mci_pt2pt_peer_of(peer) != NULL) {
+        mci_pt2pt_peer_of_sender(peer) != NULL) {
         struct mci_rts_wire wire;
 
         memcpy(&wire, payload, sizeof(wire));

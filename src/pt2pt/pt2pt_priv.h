@@ -162,6 +162,18 @@ static inline struct mci_match *mci_match_of(const struct mci_comm *comm)
     return comm->match;
 }
 
+/* ---- reserve.c: memory for what arrives when there is none */
+enum mci_reserve {
+    MCI_RESERVE_MSG, /* with MCI_EAGER_MAX bytes of payload */
+    MCI_RESERVE_PEER,
+    MCI_RESERVE_MATCH,
+    MCI_RESERVE_NUM
+};
+void mci_reserve_start(void);
+void mci_reserve_stop(void);
+void *mci_reserve_take(enum mci_reserve kind); /* NULL: none left. Not zeroed */
+void mci_reserve_give(enum mci_reserve kind, void *place);
+
 /* ---- credit.c: what pt2pt knows of a peer
  * --------------------------------------------------------- */
 struct mci_pt2pt_peer {
@@ -178,6 +190,12 @@ struct mci_pt2pt_peer *mci_pt2pt_peer_new(struct mci_peer *peer); /* NULL: no me
 static inline struct mci_pt2pt_peer *mci_pt2pt_peer_of(struct mci_peer *peer)
 {
     return likely(peer->p2p != NULL) ? peer->p2p : mci_pt2pt_peer_new(peer);
+}
+/* The same where something has come from it, which must not be lost. */
+struct mci_pt2pt_peer *mci_pt2pt_peer_new_arriving(struct mci_peer *peer);
+static inline struct mci_pt2pt_peer *mci_pt2pt_peer_of_sender(struct mci_peer *peer)
+{
+    return likely(peer->p2p != NULL) ? peer->p2p : mci_pt2pt_peer_new_arriving(peer);
 }
 void mci_credit_return(struct mci_pt2pt_peer *pp); /* sends what is owed */
 void mci_credit_on_frame(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
@@ -216,8 +234,6 @@ void mci_msg_on_cancel(struct mci_peer *peer, const struct mci_frame *frame, con
 void mci_msg_settle(struct mci_msg *msg); /* out of its peer's list, credit given back */
 void mci_msg_free(struct mci_msg *msg);   /* settle, and free the memory */
 void mci_msg_memory_free(struct mci_msg *msg);
-void mci_msg_reserve_start(void);
-void mci_msg_reserve_stop(void);
 /* Nobody will receive it: the sender is told why; out of the tables, freed at once or when it is
  * all here. */
 void mci_msg_drop(struct mci_msg *msg, mcomm_err_t err);

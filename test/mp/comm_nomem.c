@@ -69,27 +69,28 @@ int main(void)
     OK(mcomm_comm_group(MCOMM_COMM_WORLD, &group));
     for (int how = 0; how < 4; how++) {
         for (int victim = 0; victim < mp_size; victim++) {
-            int32_t has_failed = 1, was_reached;
+            int has_failed = 0;
+            int32_t results[2] = {1, 0}, all[2] = {1, 0}; /* was a call refused; the error */
             int n;
 
-            for (n = 1; has_failed; n++) {
+            for (n = 1; all[0]; n++) {
                 mcomm_comm_t comm = MCOMM_COMM_NULL;
-                mcomm_err_t err;
 
                 calls_left = mp_rank == victim ? n : 0;
-                err = make(how, group, &comm);
-                was_reached = mp_rank == victim && calls_left == 0;
+                results[1] = (int32_t)make(how, group, &comm);
+                results[0] = mp_rank == victim && calls_left == 0;
                 calls_left = 0;
-                OK(mcomm_allreduce(&was_reached, &has_failed, 1, MCOMM_INT32, MCOMM_MAX,
-                                   MCOMM_COMM_WORLD));
-                CHECK_EQ(err, has_failed ? MCOMM_ERR_NO_MEM : MCOMM_SUCCESS);
-                CHECK(mcomm_last_error()[0] != '\0' || !has_failed);
-                if (!has_failed)
+                OK(mcomm_allreduce(results, all, 2, MCOMM_INT32, MCOMM_MAX, MCOMM_COMM_WORLD));
+                CHECK_EQ(results[1], all[1]); /* the same at all ranks */
+                CHECK(all[1] == MCOMM_SUCCESS || (all[0] && all[1] == MCOMM_ERR_NO_MEM));
+                CHECK(mcomm_last_error()[0] != '\0' || all[1] == MCOMM_SUCCESS);
+                has_failed += all[1] != MCOMM_SUCCESS;
+                if (all[1] == MCOMM_SUCCESS)
                     check_works(comm);
                 if (comm != MCOMM_COMM_NULL)
                     OK(mcomm_comm_free(&comm));
             }
-            CHECK(n > 2);
+            CHECK(n > 2 && has_failed > 0);
         }
     }
     OK(mcomm_group_free(&group));

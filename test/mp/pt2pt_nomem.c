@@ -3,9 +3,13 @@
 /*
  * Memory runs out for a moment while messages arrive that nobody has asked for: the n-th allocation
  * of the receiver fails, for n = 1, 2, ... until none failed. No message is lost or changed, and
- * the sender is not given up. Puts, too. malloc() and calloc() are this program's.
+ * the sender is not given up. Puts, too. Nor is one that is not known yet, for whose record there
+ * is none (first). malloc() and calloc() are this program's.
  */
+#include "config.h"
+
 #include "nomem.h"
+#include "pt2pt/pt2pt_priv.h"
 #include "pt2pt_check.h"
 
 #define MESSAGES 24
@@ -14,14 +18,24 @@
 extern void *__libc_malloc(size_t nbytes);
 extern void *__libc_calloc(size_t count, size_t nbytes);
 
+static _Atomic size_t refused_nbytes; /* every call for so many bytes fails; 0: none */
+
+static int is_refused(size_t nbytes)
+{
+    if (nbytes == 0 || nbytes != atomic_load(&refused_nbytes))
+        return fails();
+    errno = ENOMEM;
+    return 1;
+}
+
 __attribute__((visibility("default"))) void *malloc(size_t nbytes)
 {
-    return fails() ? NULL : __libc_malloc(nbytes);
+    return is_refused(nbytes) ? NULL : __libc_malloc(nbytes);
 }
 
 __attribute__((visibility("default"))) void *calloc(size_t count, size_t nbytes)
 {
-    return fails() ? NULL : __libc_calloc(count, nbytes);
+    return is_refused(count * nbytes) ? NULL : __libc_calloc(count, nbytes);
 }
 
 static const size_t sizes[] = {0, 8, 100, 3000, 9000, 40000}; /* all are sent eagerly */
@@ -73,13 +87,51 @@ static int receiver(mcomm_comm_t comm, int round)
     return was_reached;
 }
 
-int main(void)
+/* Rank 2 is heard of for the first time; rank 1 tells it when. */
+static void first_message(void)
+{
+    mcomm_request_t req;
+    uint64_t token = 0;
+
+    CHECK(mp_size == 3);
+    for (int i = 0; i < 2; i++) { /* once to get to know each other */
+        if (mp_rank == 0) {
+            OK(mcomm_irecv(&token, sizeof(token), 2, 1, MCOMM_COMM_WORLD, &req));
+            atomic_store(&refused_nbytes, i == 1 ? sizeof(struct mci_pt2pt_peer) : 0);
+            OK(mcomm_send(&token, sizeof(token), 1, 1, MCOMM_COMM_WORLD));
+            if (i == 1) {
+                OK(mcomm_wait(&req, MCOMM_FOREVER, NULL));
+                CHECK_EQ(token, 42);
+                OK(mcomm_recv(&token, sizeof(token), 2, 2, MCOMM_COMM_WORLD, NULL));
+                CHECK_EQ(token, 43);
+                atomic_store(&refused_nbytes, 0);
+            } else {
+                OK(mcomm_cancel(req));
+                CHECK(mcomm_wait(&req, MCOMM_FOREVER, NULL) == MCOMM_ERR_CANCELLED);
+            }
+        } else if (mp_rank == 1) {
+            OK(mcomm_recv(&token, sizeof(token), 0, 1, MCOMM_COMM_WORLD, NULL));
+            OK(mcomm_send(&token, sizeof(token), 2, 1, MCOMM_COMM_WORLD));
+        } else {
+            OK(mcomm_recv(&token, sizeof(token), 1, 1, MCOMM_COMM_WORLD, NULL));
+            for (token = 42; token < 44 && i == 1; token++)
+                OK(mcomm_send(&token, sizeof(token), 0, (int)token - 41, MCOMM_COMM_WORLD));
+        }
+    }
+}
+
+int main(int argc, char **argv)
 {
     mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
     int32_t goes_on = 1;
     void *base;
 
     mp_init();
+    if (argc > 1 && strcmp(argv[1], "first") == 0) {
+        first_message();
+        OK(mcomm_finalize());
+        return 0;
+    }
     CHECK(mp_size == 2);
     attr.nbytes = sizeof(buf);
     OK(mcomm_win_allocate(&attr, MCOMM_COMM_WORLD, &base, &win));
