@@ -486,14 +486,14 @@ typedef enum mcomm_datatype {
     MCOMM_UINT64,
     MCOMM_FLOAT,
     MCOMM_DOUBLE,
-    MCOMM_FLOAT16,  /* IEEE binary16; sums are accumulated in float */
-    MCOMM_BFLOAT16, /* upper half of a float; sums are accumulated in float */
+    MCOMM_FLOAT16,  /* IEEE binary16; sums and products are made in float, rounded once */
+    MCOMM_BFLOAT16, /* upper half of a float; as FLOAT16 */
     MCOMM_BOOL,     /* one byte, 0 or not 0; results are 0 or 1 */
     MCOMM_BYTE,     /* one byte without arithmetic: only REPLACE, NO_OP and bitwise operations */
     /* collectives only: */
     MCOMM_FLOAT8_E4M3, /* one byte, 4 bits exponent, OCP FP8: no infinity; what rounds to more than
                           448 becomes NaN */
-    MCOMM_FLOAT8_E5M2, /* one byte, 5 bits exponent, OCP FP8; sums in float, as of E4M3 */
+    MCOMM_FLOAT8_E5M2, /* one byte, 5 bits exponent, OCP FP8; both: as FLOAT16 */
     MCOMM_COMPLEX_FLOAT, /* real, imaginary part; SUM, AVG, PROD (no rescue of infinities) */
     MCOMM_COMPLEX_DOUBLE,
     MCOMM_FLOAT_INT, /* MINLOC, MAXLOC: struct { float value; int index; } and the like */
@@ -516,10 +516,11 @@ typedef enum mcomm_op {
     MCOMM_BXOR,
     MCOMM_REPLACE, /* windows only: the new value */
     MCOMM_NO_OP,   /* windows only: fetch without a change */
-    MCOMM_AVG,     /* collectives only: the sum divided by the number of ranks, truncated if of
-                      integers; not of scans */
-    MCOMM_MINLOC,  /* collectives only: the least value, of equals the one of least index */
-    MCOMM_MAXLOC,  /* collectives only */
+    MCOMM_AVG, /* collectives only: the sum divided by the number of ranks; not of scans. Of floats
+                  it overflows only if the average does; of integers the sum wraps and the
+                  quotient is truncated */
+    MCOMM_MINLOC, /* collectives only: the least value, of equals the one of least index */
+    MCOMM_MAXLOC, /* collectives only */
     MCOMM_OP_USER = 0x1000, /* from here on: mcomm_op_create() */
     MCOMM_OP_LAST = 0x7fffffff
 } mcomm_op_t;

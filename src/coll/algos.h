@@ -31,6 +31,9 @@ mcomm_err_t mci_coll_alltoall_pairwise(struct coll_call *call); /* alltoallv, to
 mcomm_err_t mci_coll_scan_doubling(struct coll_call *call);     /* exscan, too */
 mcomm_err_t mci_coll_scan_chain(struct coll_call *call);        /* exscan, too */
 
+/* ---- stages of the same members (wide.c): any reduction whose partial results need it ---- */
+mcomm_err_t mci_coll_wide(struct coll_call *call);
+
 /* ---- stages, for several nodes with several members (teams.c) ---- */
 mcomm_err_t mci_coll_barrier_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_bcast_leaders(struct coll_call *call);

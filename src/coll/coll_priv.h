@@ -198,6 +198,9 @@ void mci_coll_plan_fold(struct coll_plan *plan, void *dst, const void *left, con
 /* dst[i] = the fold of all n members' blocks, one behind the other, in order, rounded once. */
 void mci_coll_plan_fold_many(struct coll_plan *plan, void *dst, const void *blocks, int n,
                              size_t count);
+/* Operands to partial results and back (fold.h), of the call's operation and team. */
+void mci_coll_plan_widen(struct coll_plan *plan, void *wide, const void *from, size_t count);
+void mci_coll_plan_narrow(struct coll_plan *plan, void *to, const void *wide, size_t count);
 void mci_coll_plan_round(struct coll_plan *plan);                   /* end of a round */
 void *mci_coll_plan_scratch(struct coll_plan *plan, size_t nbytes); /* freed with the plan */
 mcomm_err_t mci_coll_plan_end(struct coll_plan *plan);

@@ -36,7 +36,7 @@ static bool has_all(void)
 /* The best first. */
 static const struct fold_set {
     const char *name;
-    const mci_fold_table_t *table;
+    const struct mci_fold_set *set;
     bool (*is_there)(void);
 } sets[] = {
 #if defined(MCI_FOLD_X86)
@@ -47,7 +47,7 @@ static const struct fold_set {
 };
 #define SET_NUM (sizeof(sets) / sizeof(sets[0]))
 
-static const mci_fold_table_t *table = &mci_fold_plain;
+static const struct mci_fold_set *best = &mci_fold_plain;
 
 bool mci_fold_use(const char *instructions)
 {
@@ -59,7 +59,7 @@ bool mci_fold_use(const char *instructions)
             continue;
         if (!sets[i].is_there())
             continue;
-        table = sets[i].table;
+        best = sets[i].set;
         return true;
     }
     return false;
@@ -75,7 +75,7 @@ static mci_fold_fn_t loop_of(mcomm_datatype_t dtype, mcomm_op_t op)
 {
     if ((unsigned)dtype >= MCI_DTYPE_NUM || (unsigned)op >= MCI_OP_NUM)
         return NULL;
-    return (*table)[dtype][op] != NULL ? (*table)[dtype][op] : mci_fold_scalar[dtype][op];
+    return best->fold[dtype][op] != NULL ? best->fold[dtype][op] : mci_fold_scalar[dtype][op];
 }
 
 const char *mci_fold_op_name(mcomm_op_t op)
@@ -136,6 +136,41 @@ void mci_fold_average(void *buf, size_t count, int ranks, mcomm_datatype_t dtype
     const char *const srcs[] = {buf};
 
     loop_of(dtype, MCOMM_AVG)(buf, srcs, 1, count * mci_dtype_nbytes(dtype), ranks);
+}
+
+/* ---- partial results ---- */
+mcomm_datatype_t mci_fold_wide_type(mcomm_datatype_t dtype, mcomm_op_t op)
+{
+    if (op != MCOMM_SUM && op != MCOMM_PROD && op != MCOMM_AVG)
+        return 0;
+    switch (dtype) {
+    case MCOMM_FLOAT16:
+    case MCOMM_BFLOAT16:
+    case MCOMM_FLOAT8_E4M3:
+    case MCOMM_FLOAT8_E5M2:
+        return MCOMM_FLOAT;
+    case MCOMM_FLOAT:
+    case MCOMM_DOUBLE:
+    case MCOMM_COMPLEX_FLOAT:
+    case MCOMM_COMPLEX_DOUBLE:
+        return op == MCOMM_AVG ? dtype : 0;
+    default:
+        return 0;
+    }
+}
+
+void mci_fold_widen(void *dst, const void *src, size_t count, mcomm_datatype_t dtype, mcomm_op_t op,
+                    int ranks)
+{
+    best->convert[dtype].widen(dst, src, count * mci_dtype_nbytes(dtype),
+                               op == MCOMM_AVG ? ranks : 1);
+}
+
+void mci_fold_narrow(void *dst, const void *src, size_t count, mcomm_datatype_t dtype,
+                     mcomm_op_t op, int ranks)
+{
+    best->convert[dtype].narrow(dst, src, count * mci_dtype_nbytes(dtype),
+                                op == MCOMM_AVG ? ranks : 1);
 }
 
 void mci_fold_truth(void *buf, size_t count, mcomm_datatype_t dtype, mcomm_op_t op)

@@ -22,8 +22,22 @@ void mci_fold_two(void *dst, const void *left, const void *right, size_t count,
  */
 void mci_fold_many(void *dst, const void *const *srcs, int n, size_t count, mcomm_datatype_t dtype,
                    mcomm_op_t op);
-/* The last step of an AVG made by mci_fold_two(): divide by the number of ranks. */
+/* The last step of an AVG of integers made by mci_fold_two(): divide by the number of ranks. */
 void mci_fold_average(void *buf, size_t count, int ranks, mcomm_datatype_t dtype);
+
+/*
+ * Partial results of op that are made one after the other (of many messages) are kept in another
+ * type: of 8- and 16-bit floats, so that they are rounded once; of averages of floats, so that the
+ * sum does not overflow. 0: op needs none.
+ */
+mcomm_datatype_t mci_fold_wide_type(mcomm_datatype_t dtype, mcomm_op_t op);
+/* dst in that type; the sums (of an average, too) of ranks such operands are partial results. dst
+ * may be src if that is the type. */
+void mci_fold_widen(void *dst, const void *src, size_t count, mcomm_datatype_t dtype, mcomm_op_t op,
+                    int ranks);
+/* And back, of an average divided. */
+void mci_fold_narrow(void *dst, const void *src, size_t count, mcomm_datatype_t dtype,
+                     mcomm_op_t op, int ranks);
 
 /* A result of one operand alone: truth values are 0 or 1 all the same. */
 void mci_fold_truth(void *buf, size_t count, mcomm_datatype_t dtype, mcomm_op_t op);

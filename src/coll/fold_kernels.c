@@ -252,63 +252,79 @@ FLOAT8(e4m3)
 FLOAT8(e5m2)
 
 /* ---- one pass ---- */
-/*
- * RAW: vector as it lies in memory; LOAD, STORE: to and from what is computed with; EXPR of a and
- * b; LAST of a and divisor. Four vectors at a time, then single ones; the rest of less than one
- * goes through a vector too.
+/* Averages: each operand times a power of two, so that the sum overflows only if the result does.
  */
-#define KERNEL(NAME, RAW, LOAD, STORE, EXPR, LAST)                                                 \
-    INLINE __typeof__(LOAD((RAW){0})) load_##NAME(const char *from, size_t nbytes)                 \
+static inline float scale_of(int divisor)
+{
+    float scale = 1;
+
+    while ((double)scale * divisor > 1)
+        scale /= 2;
+    return scale;
+}
+
+/*
+ * RAW: vector as it lies in memory; LOAD, STORE: to and from what is computed with; FIRST of x and
+ * scale; EXPR of a and b; LAST of a, divisor and scale. Four vectors at a time, then single ones;
+ * the rest of less than one goes through a vector too.
+ */
+#define KERNEL(NAME, RAW, LOAD, STORE, FIRST, EXPR, LAST)                                          \
+    INLINE __typeof__(LOAD((RAW){0})) load_##NAME(const char *from, size_t nbytes, float scale)    \
     {                                                                                              \
         RAW raw = {0};                                                                             \
         memcpy(&raw, from, nbytes);                                                                \
-        return LOAD(raw);                                                                          \
+        __auto_type x = LOAD(raw);                                                                 \
+        (void)scale;                                                                               \
+        return FIRST;                                                                              \
     }                                                                                              \
     INLINE __typeof__(LOAD((RAW){0})) op_##NAME(__typeof__(LOAD((RAW){0})) a,                      \
                                                 __typeof__(LOAD((RAW){0})) b)                      \
     {                                                                                              \
         return EXPR;                                                                               \
     }                                                                                              \
-    INLINE void store_##NAME(char *to, size_t nbytes, __typeof__(LOAD((RAW){0})) a, int divisor)   \
+    INLINE void store_##NAME(char *to, size_t nbytes, __typeof__(LOAD((RAW){0})) a, int divisor,   \
+                             float scale)                                                          \
     {                                                                                              \
         RAW raw = STORE(LAST);                                                                     \
         (void)divisor;                                                                             \
+        (void)scale;                                                                               \
         memcpy(to, &raw, nbytes);                                                                  \
     }                                                                                              \
     INLINE void one_##NAME(char *dst, const char *const *srcs, int n, size_t at, size_t nbytes,    \
-                           int divisor)                                                            \
+                           int divisor, float scale)                                               \
     {                                                                                              \
-        __auto_type acc = load_##NAME(srcs[0] + at, nbytes);                                       \
+        __auto_type acc = load_##NAME(srcs[0] + at, nbytes, scale);                                \
         for (int s = 1; s < n; s++)                                                                \
-            acc = op_##NAME(acc, load_##NAME(srcs[s] + at, nbytes));                               \
-        store_##NAME(dst + at, nbytes, acc, divisor);                                              \
+            acc = op_##NAME(acc, load_##NAME(srcs[s] + at, nbytes, scale));                        \
+        store_##NAME(dst + at, nbytes, acc, divisor, scale);                                       \
     }                                                                                              \
     static void fold_##NAME(char *dst, const char *const *srcs, int n, size_t nbytes, int divisor) \
     {                                                                                              \
         const size_t one = sizeof(RAW);                                                            \
+        const float scale = scale_of(divisor);                                                     \
         size_t at = 0;                                                                             \
         for (; nbytes - at >= 4 * one; at += 4 * one) {                                            \
             const char *from = srcs[0] + at;                                                       \
-            __auto_type acc0 = load_##NAME(from, one);                                             \
-            __auto_type acc1 = load_##NAME(from + one, one);                                       \
-            __auto_type acc2 = load_##NAME(from + 2 * one, one);                                   \
-            __auto_type acc3 = load_##NAME(from + 3 * one, one);                                   \
+            __auto_type acc0 = load_##NAME(from, one, scale);                                      \
+            __auto_type acc1 = load_##NAME(from + one, one, scale);                                \
+            __auto_type acc2 = load_##NAME(from + 2 * one, one, scale);                            \
+            __auto_type acc3 = load_##NAME(from + 3 * one, one, scale);                            \
             for (int s = 1; s < n; s++) {                                                          \
                 from = srcs[s] + at;                                                               \
-                acc0 = op_##NAME(acc0, load_##NAME(from, one));                                    \
-                acc1 = op_##NAME(acc1, load_##NAME(from + one, one));                              \
-                acc2 = op_##NAME(acc2, load_##NAME(from + 2 * one, one));                          \
-                acc3 = op_##NAME(acc3, load_##NAME(from + 3 * one, one));                          \
+                acc0 = op_##NAME(acc0, load_##NAME(from, one, scale));                             \
+                acc1 = op_##NAME(acc1, load_##NAME(from + one, one, scale));                       \
+                acc2 = op_##NAME(acc2, load_##NAME(from + 2 * one, one, scale));                   \
+                acc3 = op_##NAME(acc3, load_##NAME(from + 3 * one, one, scale));                   \
             }                                                                                      \
-            store_##NAME(dst + at, one, acc0, divisor);                                            \
-            store_##NAME(dst + at + one, one, acc1, divisor);                                      \
-            store_##NAME(dst + at + 2 * one, one, acc2, divisor);                                  \
-            store_##NAME(dst + at + 3 * one, one, acc3, divisor);                                  \
+            store_##NAME(dst + at, one, acc0, divisor, scale);                                     \
+            store_##NAME(dst + at + one, one, acc1, divisor, scale);                               \
+            store_##NAME(dst + at + 2 * one, one, acc2, divisor, scale);                           \
+            store_##NAME(dst + at + 3 * one, one, acc3, divisor, scale);                           \
         }                                                                                          \
         for (; nbytes - at >= one; at += one)                                                      \
-            one_##NAME(dst, srcs, n, at, one, divisor);                                            \
+            one_##NAME(dst, srcs, n, at, one, divisor, scale);                                     \
         if (nbytes > at)                                                                           \
-            one_##NAME(dst, srcs, n, at, nbytes - at, divisor);                                    \
+            one_##NAME(dst, srcs, n, at, nbytes - at, divisor, scale);                             \
     }
 
 #define SAME(x) (x)
@@ -316,20 +332,20 @@ FLOAT8(e5m2)
 
 /* V: vector of the type, U and I: of unsigned and of signed integers of its size */
 #define INT_KERNELS(DTYPE, V, U, I)                                                                \
-    KERNEL(DTYPE##_SUM, U, SAME, SAME, a + b, a)                                                   \
-    KERNEL(DTYPE##_PROD, U, SAME, SAME, a *b, a)                                                   \
-    KERNEL(DTYPE##_MIN, V, SAME, SAME, PICK(V, I, (I)(b < a), b, a), a)                            \
-    KERNEL(DTYPE##_MAX, V, SAME, SAME, PICK(V, I, (I)(b > a), b, a), a)                            \
-    KERNEL(DTYPE##_LAND, U, SAME, SAME, (U)((a != 0) & (b != 0)) & 1, a)                           \
-    KERNEL(DTYPE##_LOR, U, SAME, SAME, (U)((a | b) != 0) & 1, a)                                   \
-    KERNEL(DTYPE##_LXOR, U, SAME, SAME, (U)((a != 0) ^ (b != 0)) & 1, a)
+    KERNEL(DTYPE##_SUM, U, SAME, SAME, x, a + b, a)                                                \
+    KERNEL(DTYPE##_PROD, U, SAME, SAME, x, a *b, a)                                                \
+    KERNEL(DTYPE##_MIN, V, SAME, SAME, x, PICK(V, I, (I)(b < a), b, a), a)                         \
+    KERNEL(DTYPE##_MAX, V, SAME, SAME, x, PICK(V, I, (I)(b > a), b, a), a)                         \
+    KERNEL(DTYPE##_LAND, U, SAME, SAME, x, (U)((a != 0) & (b != 0)) & 1, a)                        \
+    KERNEL(DTYPE##_LOR, U, SAME, SAME, x, (U)((a | b) != 0) & 1, a)                                \
+    KERNEL(DTYPE##_LXOR, U, SAME, SAME, x, (U)((a != 0) ^ (b != 0)) & 1, a)
 
 #define FLOAT_KERNELS(DTYPE, RAW, LOAD, STORE, V, I, T)                                            \
-    KERNEL(DTYPE##_SUM, RAW, LOAD, STORE, a + b, a)                                                \
-    KERNEL(DTYPE##_AVG, RAW, LOAD, STORE, a + b, a / (T)divisor)                                   \
-    KERNEL(DTYPE##_PROD, RAW, LOAD, STORE, a *b, a)                                                \
-    KERNEL(DTYPE##_MIN, RAW, LOAD, STORE, PICK(V, I, (I)(b < a), b, a), a)                         \
-    KERNEL(DTYPE##_MAX, RAW, LOAD, STORE, PICK(V, I, (I)(b > a), b, a), a)
+    KERNEL(DTYPE##_SUM, RAW, LOAD, STORE, x, a + b, a)                                             \
+    KERNEL(DTYPE##_AVG, RAW, LOAD, STORE, x *(T)scale, a + b, a / ((T)divisor * (T)scale))         \
+    KERNEL(DTYPE##_PROD, RAW, LOAD, STORE, x, a *b, a)                                             \
+    KERNEL(DTYPE##_MIN, RAW, LOAD, STORE, x, PICK(V, I, (I)(b < a), b, a), a)                      \
+    KERNEL(DTYPE##_MAX, RAW, LOAD, STORE, x, PICK(V, I, (I)(b > a), b, a), a)
 
 INT_KERNELS(INT8, vi8, vu8, vi8)
 INT_KERNELS(UINT8, vu8, vu8, vi8)
@@ -346,12 +362,55 @@ FLOAT_KERNELS(BFLOAT16, half_u16, load_bf16, store_bf16, vf32, vi32, float)
 FLOAT_KERNELS(FLOAT8_E4M3, quarter_u8, load_e4m3, store_e4m3, vf32, vi32, float)
 FLOAT_KERNELS(FLOAT8_E5M2, quarter_u8, load_e5m2, store_e5m2, vf32, vi32, float)
 /* of bits, whatever the size of the type */
-KERNEL(BAND, vu64, SAME, SAME, a &b, a)
-KERNEL(BOR, vu64, SAME, SAME, a | b, a)
-KERNEL(BXOR, vu64, SAME, SAME, a ^ b, a)
-KERNEL(BOOL_and, vu8, TRUTH, SAME, a &b, a)
-KERNEL(BOOL_or, vu8, TRUTH, SAME, a | b, a)
-KERNEL(BOOL_xor, vu8, TRUTH, SAME, a ^ b, a)
+KERNEL(BAND, vu64, SAME, SAME, x, a &b, a)
+KERNEL(BOR, vu64, SAME, SAME, x, a | b, a)
+KERNEL(BXOR, vu64, SAME, SAME, x, a ^ b, a)
+KERNEL(BOOL_and, vu8, TRUTH, SAME, x, a &b, a)
+KERNEL(BOOL_or, vu8, TRUTH, SAME, x, a | b, a)
+KERNEL(BOOL_xor, vu8, TRUTH, SAME, x, a ^ b, a)
+
+/* ---- operands to partial results, and back ---- */
+/* T: what is computed with, of vectors V; KERNEL has it */
+#define CONVERT(DTYPE, RAW, V, STORE, T)                                                           \
+    INLINE void widen_one_##DTYPE(char *dst, const char *src, size_t nbytes, float scale)          \
+    {                                                                                              \
+        V wide = load_##DTYPE##_SUM(src, nbytes, 1) * (T)scale;                                    \
+        memcpy(dst, &wide, nbytes *(sizeof(V) / sizeof(RAW)));                                     \
+    }                                                                                              \
+    INLINE void narrow_one_##DTYPE(char *dst, const char *src, size_t nbytes, T divisor)           \
+    {                                                                                              \
+        V wide = {0};                                                                              \
+        memcpy(&wide, src, nbytes *(sizeof(V) / sizeof(RAW)));                                     \
+        RAW raw = STORE(wide / divisor);                                                           \
+        memcpy(dst, &raw, nbytes);                                                                 \
+    }                                                                                              \
+    static void widen_##DTYPE(char *dst, const char *src, size_t nbytes, int operands)             \
+    {                                                                                              \
+        const size_t one = sizeof(RAW), ratio = sizeof(V) / sizeof(RAW);                           \
+        const float scale = scale_of(operands);                                                    \
+        size_t at = 0;                                                                             \
+        for (; nbytes - at >= one; at += one)                                                      \
+            widen_one_##DTYPE(dst + at * ratio, src + at, one, scale);                             \
+        if (nbytes > at)                                                                           \
+            widen_one_##DTYPE(dst + at * ratio, src + at, nbytes - at, scale);                     \
+    }                                                                                              \
+    static void narrow_##DTYPE(char *dst, const char *src, size_t nbytes, int operands)            \
+    {                                                                                              \
+        const size_t one = sizeof(RAW), ratio = sizeof(V) / sizeof(RAW);                           \
+        const T divisor = (T)operands * (T)scale_of(operands);                                     \
+        size_t at = 0;                                                                             \
+        for (; nbytes - at >= one; at += one)                                                      \
+            narrow_one_##DTYPE(dst + at, src + at * ratio, one, divisor);                          \
+        if (nbytes > at)                                                                           \
+            narrow_one_##DTYPE(dst + at, src + at * ratio, nbytes - at, divisor);                  \
+    }
+
+CONVERT(FLOAT, vf32, vf32, SAME, float)
+CONVERT(DOUBLE, vf64, vf64, SAME, double)
+CONVERT(FLOAT16, half_u16, vf32, store_f16, float)
+CONVERT(BFLOAT16, half_u16, vf32, store_bf16, float)
+CONVERT(FLOAT8_E4M3, quarter_u8, vf32, store_e4m3, float)
+CONVERT(FLOAT8_E5M2, quarter_u8, vf32, store_e5m2, float)
 
 #define ROW(DTYPE, OP) [MCOMM_##OP] = fold_##DTYPE##_##OP
 #define BIT_ROWS [MCOMM_BAND] = fold_BAND, [MCOMM_BOR] = fold_BOR, [MCOMM_BXOR] = fold_BXOR
@@ -362,33 +421,30 @@ KERNEL(BOOL_xor, vu8, TRUTH, SAME, a ^ b, a)
     [MCOMM_##DTYPE] = {ROW(DTYPE, SUM), ROW(DTYPE, AVG), ROW(DTYPE, PROD), ROW(DTYPE, MIN),        \
                        ROW(DTYPE, MAX)}
 
-const mci_fold_table_t FOLD_TABLE = {
-    INT_ROWS(INT8),
-    INT_ROWS(UINT8),
-    INT_ROWS(INT16),
-    INT_ROWS(UINT16),
-    INT_ROWS(INT32),
-    INT_ROWS(UINT32),
-    INT_ROWS(INT64),
-    INT_ROWS(UINT64),
-    FLOAT_ROWS(FLOAT),
-    FLOAT_ROWS(DOUBLE),
-    FLOAT_ROWS(FLOAT16),
-    FLOAT_ROWS(BFLOAT16),
-    FLOAT_ROWS(FLOAT8_E4M3),
-    FLOAT_ROWS(FLOAT8_E5M2),
-    [MCOMM_COMPLEX_FLOAT] = {[MCOMM_SUM] = fold_FLOAT_SUM, [MCOMM_AVG] = fold_FLOAT_AVG},
-    [MCOMM_COMPLEX_DOUBLE] = {[MCOMM_SUM] = fold_DOUBLE_SUM, [MCOMM_AVG] = fold_DOUBLE_AVG},
-    [MCOMM_BYTE] = {BIT_ROWS},
-    /* a sum of truths is their or, a product their and */
-    [MCOMM_BOOL] = {[MCOMM_SUM] = fold_BOOL_or,
-                    [MCOMM_PROD] = fold_BOOL_and,
-                    [MCOMM_MIN] = fold_BOOL_and,
-                    [MCOMM_MAX] = fold_BOOL_or,
-                    [MCOMM_LAND] = fold_BOOL_and,
-                    [MCOMM_LOR] = fold_BOOL_or,
-                    [MCOMM_LXOR] = fold_BOOL_xor,
-                    [MCOMM_BAND] = fold_BOOL_and,
-                    [MCOMM_BOR] = fold_BOOL_or,
-                    [MCOMM_BXOR] = fold_BOOL_xor},
+#define CONVERT_ROW(DTYPE, BY) [MCOMM_##DTYPE] = {widen_##BY, narrow_##BY}
+
+const struct mci_fold_set FOLD_TABLE = {
+    .convert = {CONVERT_ROW(FLOAT, FLOAT), CONVERT_ROW(DOUBLE, DOUBLE),
+                CONVERT_ROW(FLOAT16, FLOAT16), CONVERT_ROW(BFLOAT16, BFLOAT16),
+                CONVERT_ROW(FLOAT8_E4M3, FLOAT8_E4M3), CONVERT_ROW(FLOAT8_E5M2, FLOAT8_E5M2),
+                CONVERT_ROW(COMPLEX_FLOAT, FLOAT), CONVERT_ROW(COMPLEX_DOUBLE, DOUBLE)},
+    .fold =
+        {INT_ROWS(INT8), INT_ROWS(UINT8), INT_ROWS(INT16), INT_ROWS(UINT16), INT_ROWS(INT32),
+         INT_ROWS(UINT32), INT_ROWS(INT64), INT_ROWS(UINT64), FLOAT_ROWS(FLOAT), FLOAT_ROWS(DOUBLE),
+         FLOAT_ROWS(FLOAT16), FLOAT_ROWS(BFLOAT16), FLOAT_ROWS(FLOAT8_E4M3),
+         FLOAT_ROWS(FLOAT8_E5M2),
+         [MCOMM_COMPLEX_FLOAT] = {[MCOMM_SUM] = fold_FLOAT_SUM, [MCOMM_AVG] = fold_FLOAT_AVG},
+         [MCOMM_COMPLEX_DOUBLE] = {[MCOMM_SUM] = fold_DOUBLE_SUM, [MCOMM_AVG] = fold_DOUBLE_AVG},
+         [MCOMM_BYTE] = {BIT_ROWS},
+         /* a sum of truths is their or, a product their and */
+         [MCOMM_BOOL] = {[MCOMM_SUM] = fold_BOOL_or,
+                         [MCOMM_PROD] = fold_BOOL_and,
+                         [MCOMM_MIN] = fold_BOOL_and,
+                         [MCOMM_MAX] = fold_BOOL_or,
+                         [MCOMM_LAND] = fold_BOOL_and,
+                         [MCOMM_LOR] = fold_BOOL_or,
+                         [MCOMM_LXOR] = fold_BOOL_xor,
+                         [MCOMM_BAND] = fold_BOOL_and,
+                         [MCOMM_BOR] = fold_BOOL_or,
+                         [MCOMM_BXOR] = fold_BOOL_xor}},
 };

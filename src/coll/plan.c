@@ -15,6 +15,8 @@ enum plan_what {
     PLAN_COPY,
     PLAN_FOLD,
     PLAN_FOLD_MANY,
+    PLAN_WIDEN,
+    PLAN_NARROW,
     PLAN_ROUND
 };
 
@@ -23,7 +25,7 @@ struct plan_step {
     int rank; /* fold of many: how many */
     void *dst;
     const void *src, *right; /* fold of many: src is the list */
-    size_t nbytes;           /* folds: elements */
+    size_t nbytes;           /* folds, widen, narrow: elements */
 };
 
 struct coll_plan {
@@ -118,6 +120,18 @@ void mci_coll_plan_fold_many(struct coll_plan *plan, void *dst, const void *bloc
                                       .dst = dst,
                                       .src = (const void *)srcs,
                                       .nbytes = count});
+}
+
+void mci_coll_plan_widen(struct coll_plan *plan, void *wide, const void *from, size_t count)
+{
+    plan_add(plan,
+             (struct plan_step){.what = PLAN_WIDEN, .dst = wide, .src = from, .nbytes = count});
+}
+
+void mci_coll_plan_narrow(struct coll_plan *plan, void *to, const void *wide, size_t count)
+{
+    plan_add(plan,
+             (struct plan_step){.what = PLAN_NARROW, .dst = to, .src = wide, .nbytes = count});
 }
 
 void mci_coll_plan_round(struct coll_plan *plan)
@@ -261,20 +275,38 @@ static bool round_is_over(struct coll_plan *plan)
     return is_over || plan->err != MCOMM_SUCCESS;
 }
 
+static void step_work(const struct coll_call *call, const struct plan_step *step)
+{
+    const struct coll_args *args = &call->args;
+
+    switch (step->what) {
+    case PLAN_COPY:
+        memmove(step->dst, step->src, step->nbytes);
+        break;
+    case PLAN_FOLD:
+        mci_fold_two(step->dst, step->src, step->right, step->nbytes, args->dtype, args->op);
+        break;
+    case PLAN_FOLD_MANY:
+        mci_fold_many(step->dst, (const void *const *)step->src, step->rank, step->nbytes,
+                      args->dtype, coll_fold_op(call));
+        break;
+    case PLAN_WIDEN:
+        mci_fold_widen(step->dst, step->src, step->nbytes, args->dtype, args->op, call->team.size);
+        break;
+    case PLAN_NARROW:
+        mci_fold_narrow(step->dst, step->src, step->nbytes, args->dtype, args->op, call->team.size);
+        break;
+    default:
+        break;
+    }
+}
+
 static void round_work(struct coll_plan *plan)
 {
-    const struct coll_args *args = &plan->call->args;
     const struct plan_step *step;
 
-    for (step = &plan->steps[plan->begin]; step->what != PLAN_ROUND; step++) {
-        if (step->what == PLAN_COPY)
-            memmove(step->dst, step->src, step->nbytes);
-        else if (step->what == PLAN_FOLD)
-            mci_fold_two(step->dst, step->src, step->right, step->nbytes, args->dtype, args->op);
-        else if (step->what == PLAN_FOLD_MANY)
-            mci_fold_many(step->dst, (const void *const *)step->src, step->rank, step->nbytes,
-                          args->dtype, coll_fold_op(plan->call));
-    }
+    for (step = &plan->steps[plan->begin]; step->what != PLAN_ROUND; step++)
+        step_work(plan->call, step);
     plan->begin = (size_t)(step - plan->steps) + 1;
     plan->is_started = false;
     plan->send_live = plan->recv_live = 0;

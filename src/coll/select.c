@@ -5,6 +5,7 @@
  * members: kind, sizes, ranks, where they are, the operation, the communicator's hints. A row that
  * cannot serve a call is passed over.
  */
+#include "coll/algos.h"
 #include "coll/table.h"
 
 #define HAS_NO_OP(kind)                                                                            \
@@ -45,7 +46,7 @@ static bool can_serve(const struct coll_row *row, const struct coll_call *call,
     if (row->tier == TIER_NODES &&
         (call->team.ranks != NULL || !coll_comm_of(call->comm)->tiers.has_tiers))
         return false;
-    if (call->comm->hints.is_deterministic && !row->is_fixed && !HAS_NO_OP(row->kind))
+    if (call->comm->hints.is_deterministic && row->fold == FOLD_ANY && !HAS_NO_OP(row->kind))
         return false;
     return row->when == NULL || row->when->is_met(call, node);
 }
@@ -87,6 +88,16 @@ static const struct coll_row *by_table(const struct coll_call *call, const struc
     return best;
 }
 
+/* It folds operands that are widened, and rounds in the end. */
+static const struct coll_row wide = {
+    .name = "wide", .algo = {"wide", mci_coll_wide, mci_coll_stages_step}, .fold = FOLD_ONCE};
+
+static bool is_wide(const struct coll_row *row, const struct coll_call *call)
+{
+    return row->fold != FOLD_ONCE && call->team.size > 1 && !HAS_NO_OP(row->kind) &&
+           mci_fold_wide_type(call->args.dtype, call->args.op) != 0;
+}
+
 const struct coll_algo *mci_coll_select(struct coll_call *call)
 {
     bool is_plain = false;
@@ -103,10 +114,10 @@ const struct coll_algo *mci_coll_select(struct coll_call *call)
     row = by_rules(call, node, size);
     if (row == NULL)
         row = by_table(call, node, size);
-    return &row->algo;
+    return is_wide(row, call) ? &wide.algo : &row->algo;
 }
 
 bool mci_coll_folds_at_once(const struct coll_call *call)
 {
-    return mci_container_of(call->algo, struct coll_row, algo)->is_fixed;
+    return mci_container_of(call->algo, struct coll_row, algo)->fold == FOLD_ONCE;
 }

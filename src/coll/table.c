@@ -50,6 +50,13 @@ static bool commutes(const struct coll_call *call, const struct coll_node *node)
     return mci_fold_is_commutative(call->args.op);
 }
 
+/* An algorithm that folds once moves fewer bytes than one of wide partial results. */
+static bool is_wide(const struct coll_call *call, const struct coll_node *node)
+{
+    (void)node;
+    return mci_fold_wide_type(call->args.dtype, call->args.op) != 0;
+}
+
 static bool is_blocked(const struct coll_call *call, const struct coll_node *node)
 {
     (void)node;
@@ -88,7 +95,12 @@ static const struct coll_when EVEN = {is_even, "as many ranks on each node; as f
 static const struct coll_when SLICES = {slices_can,
                                         "as many ranks on each node, and elements; as for leaders"};
 
+static const struct coll_when WIDE = {is_wide, "partial results would be rounded, or overflow"};
+
 /* ---- rows ---- */
+#define ANY FOLD_ANY
+#define CHAIN FOLD_CHAIN
+#define ONCE FOLD_ONCE
 #define SLOTS                                                                                      \
     {                                                                                              \
         "slots", NULL, mci_coll_slots_step                                                         \
@@ -107,108 +119,114 @@ static const struct coll_when SLICES = {slices_can,
     }
 
 const struct coll_row mci_coll_rows[] = {
-    {COLL_BARRIER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_BARRIER, TIER_NODES, "leaders", STAGES(barrier_leaders), 3, 0, 0, NULL, true},
+    {COLL_BARRIER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_BARRIER, TIER_NODES, "leaders", STAGES(barrier_leaders), 3, 0, 0, NULL, ONCE},
     {COLL_BARRIER, TIER_MESSAGES, "dissemination", PLAN(barrier_dissemination), 0, 0, 0, NULL,
-     true},
+     ONCE},
 
-    {COLL_BCAST, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_BCAST, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, true},
-    {COLL_BCAST, TIER_NODES, "leaders", STAGES(bcast_leaders), 3, 0, 0, NULL, true},
-    {COLL_BCAST, TIER_NODES, "leaders", STAGES(bcast_leaders), 2, 1 * M, 0, NULL, true},
-    {COLL_BCAST, TIER_MESSAGES, "binomial", PLAN(bcast_binomial), 0, 0, 0, NULL, true},
-    {COLL_BCAST, TIER_MESSAGES, "chain", PLAN(bcast_chain), 0, 1 * M, 0, NULL, true},
+    {COLL_BCAST, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_BCAST, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, ONCE},
+    {COLL_BCAST, TIER_NODES, "leaders", STAGES(bcast_leaders), 3, 0, 0, NULL, ONCE},
+    {COLL_BCAST, TIER_NODES, "leaders", STAGES(bcast_leaders), 2, 1 * M, 0, NULL, ONCE},
+    {COLL_BCAST, TIER_MESSAGES, "binomial", PLAN(bcast_binomial), 0, 0, 0, NULL, ONCE},
+    {COLL_BCAST, TIER_MESSAGES, "chain", PLAN(bcast_chain), 0, 1 * M, 0, NULL, ONCE},
 
-    {COLL_REDUCE, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_REDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
-    {COLL_REDUCE, TIER_NODES, "leaders", STAGES(reduce_leaders), 3, 0, 32 * K, &IN_ORDER, false},
-    {COLL_REDUCE, TIER_NODES, "slices", STAGES(reduce_slices), 2, 128 * K, 0, &SLICES, false},
-    {COLL_REDUCE, TIER_MESSAGES, "binomial", PLAN(reduce_binomial), 0, 0, 0, NULL, false},
-    {COLL_REDUCE, TIER_MESSAGES, "pairwise", PLAN(reduce_pairwise), 0, 0, 0, NULL, true},
-    {COLL_REDUCE, TIER_MESSAGES, "ring", PLAN(reduce_ring), 0, 128 * K, 0, &COMMUTES, false},
+    {COLL_REDUCE, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_REDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, ONCE},
+    {COLL_REDUCE, TIER_NODES, "leaders", STAGES(reduce_leaders), 3, 0, 32 * K, &IN_ORDER, ANY},
+    {COLL_REDUCE, TIER_NODES, "slices", STAGES(reduce_slices), 2, 128 * K, 0, &SLICES, ANY},
+    {COLL_REDUCE, TIER_MESSAGES, "binomial", PLAN(reduce_binomial), 0, 0, 0, NULL, ANY},
+    {COLL_REDUCE, TIER_MESSAGES, "pairwise", PLAN(reduce_pairwise), 0, 0, 0, NULL, ONCE},
+    {COLL_REDUCE, TIER_MESSAGES, "pairwise", PLAN(reduce_pairwise), 0, 128 * K, 0, &WIDE, ONCE},
+    {COLL_REDUCE, TIER_MESSAGES, "ring", PLAN(reduce_ring), 0, 128 * K, 0, &COMMUTES, ANY},
 
-    {COLL_ALLREDUCE, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_ALLREDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
-    {COLL_ALLREDUCE, TIER_NODES, "leaders", STAGES(allreduce_leaders), 3, 4 * K, 0, &IN_ORDER,
-     false},
-    {COLL_ALLREDUCE, TIER_NODES, "slices", STAGES(allreduce_slices), 3, 32 * K, 0, &SLICES, false},
-    {COLL_ALLREDUCE, TIER_NODES, "slices", STAGES(allreduce_slices), 2, 128 * K, 0, &SLICES, false},
+    {COLL_ALLREDUCE, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_ALLREDUCE, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, ONCE},
+    {COLL_ALLREDUCE, TIER_NODES, "leaders", STAGES(allreduce_leaders), 3, 4 * K, 0, &IN_ORDER, ANY},
+    {COLL_ALLREDUCE, TIER_NODES, "slices", STAGES(allreduce_slices), 3, 32 * K, 0, &SLICES, ANY},
+    {COLL_ALLREDUCE, TIER_NODES, "slices", STAGES(allreduce_slices), 2, 128 * K, 0, &SLICES, ANY},
     {COLL_ALLREDUCE, TIER_NODES, "leaders", STAGES(allreduce_leaders), 2, 128 * K, 0, &IN_ORDER,
-     false},
-    {COLL_ALLREDUCE, TIER_MESSAGES, "doubling", PLAN(allreduce_doubling), 0, 0, 0, NULL, false},
-    {COLL_ALLREDUCE, TIER_MESSAGES, "pairwise", PLAN(allreduce_pairwise), 0, 0, 0, NULL, true},
-    {COLL_ALLREDUCE, TIER_MESSAGES, "ring", PLAN(allreduce_ring), 0, 128 * K, 0, &COMMUTES, false},
+     ANY},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "doubling", PLAN(allreduce_doubling), 0, 0, 0, NULL, ANY},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "pairwise", PLAN(allreduce_pairwise), 0, 0, 0, NULL, ONCE},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "pairwise", PLAN(allreduce_pairwise), 0, 128 * K, 0, &WIDE,
+     ONCE},
+    {COLL_ALLREDUCE, TIER_MESSAGES, "ring", PLAN(allreduce_ring), 0, 128 * K, 0, &COMMUTES, ANY},
 
-    {COLL_GATHER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_GATHER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
-    {COLL_GATHER, TIER_NODES, "leaders", STAGES(gather_leaders), 3, 0, 8 * K, NULL, true},
-    {COLL_GATHER, TIER_MESSAGES, "binomial", PLAN(gather_binomial), 0, 0, 0, NULL, true},
-    {COLL_GATHER, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 8 * K, 0, NULL, true},
-    {COLL_GATHERV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
-    {COLL_GATHERV, TIER_NODES, "leaders", STAGES(gatherv_leaders), 3, 0, 0, NULL, true},
-    {COLL_GATHERV, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 0, 0, NULL, true},
+    {COLL_GATHER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_GATHER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, ONCE},
+    {COLL_GATHER, TIER_NODES, "leaders", STAGES(gather_leaders), 3, 0, 8 * K, NULL, ONCE},
+    {COLL_GATHER, TIER_MESSAGES, "binomial", PLAN(gather_binomial), 0, 0, 0, NULL, ONCE},
+    {COLL_GATHER, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 8 * K, 0, NULL, ONCE},
+    {COLL_GATHERV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, ONCE},
+    {COLL_GATHERV, TIER_NODES, "leaders", STAGES(gatherv_leaders), 3, 0, 0, NULL, ONCE},
+    {COLL_GATHERV, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 0, 0, NULL, ONCE},
 
-    {COLL_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_SCATTER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
-    {COLL_SCATTER, TIER_NODES, "leaders", STAGES(scatter_leaders), 3, 0, 8 * K, NULL, true},
-    {COLL_SCATTER, TIER_MESSAGES, "binomial", PLAN(scatter_binomial), 0, 0, 0, NULL, true},
-    {COLL_SCATTER, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 8 * K, 0, NULL, true},
-    {COLL_SCATTERV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
-    {COLL_SCATTERV, TIER_NODES, "leaders", STAGES(scatterv_leaders), 3, 0, 0, NULL, true},
-    {COLL_SCATTERV, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 0, 0, NULL, true},
+    {COLL_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_SCATTER, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, ONCE},
+    {COLL_SCATTER, TIER_NODES, "leaders", STAGES(scatter_leaders), 3, 0, 8 * K, NULL, ONCE},
+    {COLL_SCATTER, TIER_MESSAGES, "binomial", PLAN(scatter_binomial), 0, 0, 0, NULL, ONCE},
+    {COLL_SCATTER, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 8 * K, 0, NULL, ONCE},
+    {COLL_SCATTERV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, ONCE},
+    {COLL_SCATTERV, TIER_NODES, "leaders", STAGES(scatterv_leaders), 3, 0, 0, NULL, ONCE},
+    {COLL_SCATTERV, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 0, 0, NULL, ONCE},
 
-    {COLL_ALLGATHER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_ALLGATHER, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, true},
+    {COLL_ALLGATHER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_ALLGATHER, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, ONCE},
     {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 3, 64 * K, 0, &BLOCKED,
-     true},
-    {COLL_ALLGATHER, TIER_NODES, "slices", STAGES(allgather_slices), 2, 1 * M, 0, &ALIKE, true},
-    {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 2, 1 * M, 0, &BLOCKED, true},
-    {COLL_ALLGATHER, TIER_MESSAGES, "bruck", PLAN(allgather_bruck), 0, 0, 0, NULL, true},
-    {COLL_ALLGATHER, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 64 * K, 0, NULL, true},
-    {COLL_ALLGATHERV, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_ALLGATHERV, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, true},
-    {COLL_ALLGATHERV, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 0, 0, NULL, true},
+     ONCE},
+    {COLL_ALLGATHER, TIER_NODES, "slices", STAGES(allgather_slices), 2, 1 * M, 0, &ALIKE, ONCE},
+    {COLL_ALLGATHER, TIER_NODES, "leaders", STAGES(allgather_leaders), 2, 1 * M, 0, &BLOCKED, ONCE},
+    {COLL_ALLGATHER, TIER_MESSAGES, "bruck", PLAN(allgather_bruck), 0, 0, 0, NULL, ONCE},
+    {COLL_ALLGATHER, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 64 * K, 0, NULL, ONCE},
+    {COLL_ALLGATHERV, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_ALLGATHERV, TIER_NODE, "rings", RING(rings_spread), 0, 0, 0, &RINGS, ONCE},
+    {COLL_ALLGATHERV, TIER_MESSAGES, "ring", PLAN(allgather_ring), 0, 0, 0, NULL, ONCE},
 
-    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, ONCE},
     {COLL_REDUCE_SCATTER_BLOCK, TIER_NODES, "leaders", STAGES(reduce_scatter_leaders), 3, 0, 0,
-     &IN_ORDER, false},
+     &IN_ORDER, ANY},
     {COLL_REDUCE_SCATTER_BLOCK, TIER_NODES, "slices", STAGES(reduce_scatter_slices), 2, 32 * K, 0,
-     &EVEN, false},
+     &EVEN, ANY},
     {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0, 0,
-     NULL, true},
+     NULL, ONCE},
+    {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0,
+     128 * K, 0, &WIDE, ONCE},
     {COLL_REDUCE_SCATTER_BLOCK, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 0, 128 * K, 0,
-     &COMMUTES, false},
-    {COLL_REDUCE_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_REDUCE_SCATTER, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, true},
+     &COMMUTES, ANY},
+    {COLL_REDUCE_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_REDUCE_SCATTER, TIER_NODE, "rings", RING(rings_reduce), 0, 0, 0, &RINGS, ONCE},
     {COLL_REDUCE_SCATTER, TIER_NODES, "leaders", STAGES(reduce_scatter_leaders), 3, 0, 0, &IN_ORDER,
-     false},
+     ANY},
     {COLL_REDUCE_SCATTER, TIER_NODES, "slices", STAGES(reduce_scatter_slices), 2, 32 * K, 0, &EVEN,
-     false},
+     ANY},
     {COLL_REDUCE_SCATTER, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 0, 0, NULL,
-     true},
+     ONCE},
+    {COLL_REDUCE_SCATTER, TIER_MESSAGES, "pairwise", PLAN(reduce_scatter_pairwise), 0, 128 * K, 0,
+     &WIDE, ONCE},
     {COLL_REDUCE_SCATTER, TIER_MESSAGES, "ring", PLAN(reduce_scatter_ring), 0, 128 * K, 0,
-     &COMMUTES, false},
+     &COMMUTES, ANY},
 
-    {COLL_ALLTOALL, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, true},
-    {COLL_ALLTOALL, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
-    {COLL_ALLTOALL, TIER_NODES, "leaders", STAGES(alltoall_leaders), 3, 0, 1 * K, NULL, true},
-    {COLL_ALLTOALL, TIER_MESSAGES, "bruck", PLAN(alltoall_bruck), 0, 0, 0, NULL, true},
-    {COLL_ALLTOALL, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 1 * K, 0, NULL, true},
-    {COLL_ALLTOALLV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, true},
-    {COLL_ALLTOALLV, TIER_NODES, "leaders", STAGES(alltoallv_leaders), 3, 0, 0, NULL, true},
-    {COLL_ALLTOALLV, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 0, 0, NULL, true},
+    {COLL_ALLTOALL, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_ALLTOALL, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, ONCE},
+    {COLL_ALLTOALL, TIER_NODES, "leaders", STAGES(alltoall_leaders), 3, 0, 1 * K, NULL, ONCE},
+    {COLL_ALLTOALL, TIER_MESSAGES, "bruck", PLAN(alltoall_bruck), 0, 0, 0, NULL, ONCE},
+    {COLL_ALLTOALL, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 1 * K, 0, NULL, ONCE},
+    {COLL_ALLTOALLV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, ONCE},
+    {COLL_ALLTOALLV, TIER_NODES, "leaders", STAGES(alltoallv_leaders), 3, 0, 0, NULL, ONCE},
+    {COLL_ALLTOALLV, TIER_MESSAGES, "pairwise", PLAN(alltoall_pairwise), 0, 0, 0, NULL, ONCE},
 
-    {COLL_SCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, false},
-    {COLL_SCAN, TIER_NODE, "rings", RING(rings_scan), 0, 0, 0, &RINGS, true},
-    {COLL_SCAN, TIER_NODES, "leaders", STAGES(scan_leaders), 3, 0, 0, &BLOCKED, false},
-    {COLL_SCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, false},
-    {COLL_SCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, true},
-    {COLL_EXSCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, false},
-    {COLL_EXSCAN, TIER_NODE, "rings", RING(rings_scan), 0, 0, 0, &RINGS, true},
-    {COLL_EXSCAN, TIER_NODES, "leaders", STAGES(scan_leaders), 3, 0, 0, &BLOCKED, false},
-    {COLL_EXSCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, false},
-    {COLL_EXSCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, true},
+    {COLL_SCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_SCAN, TIER_NODE, "rings", RING(rings_scan), 0, 0, 0, &RINGS, CHAIN},
+    {COLL_SCAN, TIER_NODES, "leaders", STAGES(scan_leaders), 3, 0, 0, &BLOCKED, ANY},
+    {COLL_SCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, ANY},
+    {COLL_SCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, CHAIN},
+    {COLL_EXSCAN, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
+    {COLL_EXSCAN, TIER_NODE, "rings", RING(rings_scan), 0, 0, 0, &RINGS, CHAIN},
+    {COLL_EXSCAN, TIER_NODES, "leaders", STAGES(scan_leaders), 3, 0, 0, &BLOCKED, ANY},
+    {COLL_EXSCAN, TIER_MESSAGES, "doubling", PLAN(scan_doubling), 0, 0, 0, NULL, ANY},
+    {COLL_EXSCAN, TIER_MESSAGES, "chain", PLAN(scan_chain), 0, 0, 0, NULL, CHAIN},
     {.kind = COLL_KIND_NUM},
 };
 const size_t mci_coll_row_count = sizeof(mci_coll_rows) / sizeof(mci_coll_rows[0]) - 1;
@@ -273,9 +291,12 @@ const char *mcomm_coll_text(void)
         if (row->to > 0)
             snprintf(to, sizeof(to), "%zu", row->to);
         put(&text, "  %-21s %-9s %-14s %7d %10zu %10s  %s; %s\n", mci_coll_kind_name(row->kind),
-            tiers[row->tier], row->name, row->members, row->from, to, row->is_fixed ? "yes" : "no",
-            row->when != NULL ? row->when->text : "always");
+            tiers[row->tier], row->name, row->members, row->from, to,
+            row->fold == FOLD_ANY ? "no" : "yes", row->when != NULL ? row->when->text : "always");
     }
+    put(&text,
+        "Sums, products and averages of 8- and 16-bit floats, and averages of floats, that are "
+        "not folded at\nonce are reduced as floats, and rounded in the end.\n");
     mci_engine_unlock();
     return text.buf;
 }

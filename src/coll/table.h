@@ -13,6 +13,14 @@ enum coll_tier {
     TIER_MESSAGES /* everywhere */
 };
 
+/* How a result is made of the operands. But for FOLD_ANY its bits depend on them only, not on where
+ * ranks run; but for FOLD_ONCE partial results are rounded, so some types go the way of wide.c. */
+enum coll_fold {
+    FOLD_ANY,
+    FOLD_CHAIN, /* one after the other in rank order */
+    FOLD_ONCE   /* so, by one rank, rounded in the end; that makes averages, too */
+};
+
 /* A condition on a call besides its size; equal on all members. */
 struct coll_when {
     bool (*is_met)(const struct coll_call *call, const struct coll_node *node);
@@ -27,7 +35,7 @@ struct coll_row {
     int members;                  /* on average on a node, at least */
     size_t from, to;              /* sizes; to 0: no end */
     const struct coll_when *when; /* NULL: always */
-    bool is_fixed; /* folds all inputs in rank order at once: bits depend on them only */
+    enum coll_fold fold;          /* of kinds without operation FOLD_ONCE */
 };
 extern const struct coll_row mci_coll_rows[];
 extern const size_t mci_coll_row_count; /* a row of no kind follows */

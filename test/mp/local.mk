@@ -40,6 +40,9 @@ MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bit
 MP_CASES += %D%/coll_far_leaders.mp %D%/coll_far_slices.mp %D%/coll_far_check.mp \
 	%D%/coll_far_kill_blocking4.mp %D%/coll_far_kill_blocking7.mp \
 	%D%/coll_far_kill_nonblocking4.mp %D%/coll_far_kill_nonblocking7.mp
+MP_PROGS += %D%/coll_wide
+%C%_coll_wide_LDADD = $(LDADD) -lm
+MP_CASES += %D%/coll_wide.mp %D%/coll_wide_messages.mp %D%/coll_wide_leaders.mp
 EXTRA_DIST += %D%/coll_check.h
 MP_PROGS += %D%/coll_wrong %D%/coll_storm %D%/coll_kill %D%/coll_calls %D%/coll_full
 %C%_coll_calls_LDADD = $(LDADD) -lpthread

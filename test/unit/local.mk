@@ -88,3 +88,5 @@ UNIT_TESTS += %D%/test_rail_self
 %C%_test_rail_self_LDFLAGS = -Wl,--wrap=mci_mem_alloc
 UNIT_TESTS += %D%/test_coll_fold
 %C%_test_coll_fold_LDADD = $(UNIT_LDADD) -lm
+UNIT_TESTS += %D%/test_coll_wide
+%C%_test_coll_wide_LDADD = $(UNIT_LDADD)

@@ -204,12 +204,18 @@ static void real_fold(char *to, const char *const *srcs, int n, mcomm_datatype_t
                       mcomm_op_t op)
 {
     bool is_float = dtype != MCOMM_DOUBLE;
-    double acc = real_at(dtype, srcs[0]);
+    double acc = 0, scale = 1;
 
-    for (int s = 1; s < n; s++)
-        acc = real_op(op, acc, real_at(dtype, srcs[s]), is_float);
+    while (op == MCOMM_AVG && scale * n > 1) /* so that the sum does not overflow */
+        scale /= 2;
+    for (int s = 0; s < n; s++) {
+        double next = real_at(dtype, srcs[s]) * scale;
+
+        next = is_float ? (double)(float)next : next;
+        acc = s == 0 ? next : real_op(op, acc, next, is_float);
+    }
     if (op == MCOMM_AVG)
-        acc = is_float ? (double)((float)acc / (float)n) : acc / n;
+        acc = is_float ? (double)((float)acc / (float)(n * scale)) : acc / (n * scale);
     real_set(dtype, to, acc);
 }
 
