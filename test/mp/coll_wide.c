@@ -5,8 +5,8 @@
  * rank has a number of which the others' ones are less than half of the last place. Averages
  * overflow only if they are too large themselves. In rank order where that is asked for.
  */
+#include "common/random.h"
 #include "mp.h"
-#include "random.h"
 
 #include <float.h>
 #include <math.h>

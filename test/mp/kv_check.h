@@ -8,7 +8,7 @@
 #define TEST_MP_KV_CHECK_H
 
 #include "mp.h"
-#include "random.h"
+#include "common/random.h"
 
 #include <sched.h>
 #include <signal.h>

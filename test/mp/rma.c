@@ -6,7 +6,7 @@
  * stripe of each target to itself; between rounds all is compared. Seeds are fixed and printed.
  */
 #include "mp.h"
-#include "random.h"
+#include "common/random.h"
 
 #include <stdint.h>
 

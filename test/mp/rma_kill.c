@@ -7,7 +7,7 @@
  * are freed, the library ends. In every fourth round the windows are being made when it happens.
  */
 #include "mp.h"
-#include "random.h"
+#include "common/random.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -86,7 +86,10 @@ UNIT_TESTS += %D%/test_rail_self
 %C%_test_rail_self_SOURCES = %D%/test_rail_self.c $(RAIL_PAIR)
 %C%_test_rail_self_LDADD = $(UNIT_LDADD)
 %C%_test_rail_self_LDFLAGS = -Wl,--wrap=mci_mem_alloc
-UNIT_TESTS += %D%/test_coll_fold
+UNIT_TESTS += %D%/test_coll_fold %D%/test_coll_op
+%C%_test_coll_fold_SOURCES = %D%/test_coll_fold.c $(FOLD_ORACLE)
 %C%_test_coll_fold_LDADD = $(UNIT_LDADD) -lm
 UNIT_TESTS += %D%/test_coll_wide
 %C%_test_coll_wide_LDADD = $(UNIT_LDADD)
+%C%_test_coll_op_SOURCES = %D%/test_coll_op.c $(FOLD_ORACLE)
+%C%_test_coll_op_LDADD = $(UNIT_LDADD) -lm

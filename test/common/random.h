@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /* Random numbers that are the same in every run: splitmix64 (Steele, Lea, Flood 2014). */
-#ifndef TEST_MP_RANDOM_H
-#define TEST_MP_RANDOM_H
+#ifndef TEST_COMMON_RANDOM_H
+#define TEST_COMMON_RANDOM_H
 
 #include <stdint.h>
 
