@@ -195,7 +195,8 @@ typedef struct mcomm_init_attr {
 MCOMM_EXPORT mcomm_err_t mcomm_init(const mcomm_init_attr_t *attr);
 /**
  * Give up one use; the last one frees everything the library holds. Handles of the caller that
- * were not freed become invalid. Waits (bounded) until messages that were sent have left.
+ * were not freed become invalid. Waits (MCOMM_FINALIZE_TIMEOUT at most each) until collectives
+ * that were begun have ended and messages that were sent have left.
  * @threads any thread, no other call in progress
  */
 MCOMM_EXPORT mcomm_err_t mcomm_finalize(void);
@@ -701,9 +702,10 @@ MCOMM_EXPORT mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp
  * in float and rounded once over all ranks that share a node (by messages: at each step); all their
  * NaNs become one. MIN and MAX of a NaN and a number: the lower ranks' one.
  *
- * A member that died makes the others return MCOMM_ERR_PROC_FAILED; some may have succeeded, and
- * the buffers are undefined. With MCOMM_CHECK=1 arguments that differ between ranks are found:
- * MCOMM_ERR_MISMATCH names both ranks and both values. All: @threads any thread
+ * A member that died, or finalized without a call that others wait for, makes the others return
+ * MCOMM_ERR_PROC_FAILED; some may have succeeded, and the buffers are undefined. With MCOMM_CHECK=1
+ * arguments that differ between ranks are found: MCOMM_ERR_MISMATCH names both ranks and both
+ * values. All: @threads any thread
  * @return also MCOMM_ERR_BUFFER, _COUNT, _TYPE, _OP, _RANK, _COMM, _REVOKED, _TIMEOUT, _NO_MEM
  * ======================================================================================== */
 /**

@@ -125,6 +125,14 @@ static bool is_compared(const struct coll_call *call)
     return mci_settings.check && call->comm->size > 1;
 }
 
+static mcomm_err_t left_error(const struct coll_call *call, const struct coll_node *node)
+{
+    return mci_err_set(MCOMM_ERR_PROC_FAILED, "%s: rank %d of %s has finalized",
+                       mci_coll_kind_name(call->args.kind),
+                       tiers_local(&coll_comm_of(call->comm)->tiers, node->left),
+                       mci_comm_text(call->comm));
+}
+
 void mci_coll_comm_step(struct coll_comm *cc)
 {
     while (!mci_list_is_empty(&cc->queue)) {
@@ -143,8 +151,12 @@ void mci_coll_comm_step(struct coll_comm *cc)
                 continue;
             }
         }
-        if (!mci_coll_call_step(call))
-            return;
+        if (!mci_coll_call_step(call)) {
+            if (cc->node == NULL || __builtin_expect(cc->node->left < 0, 1))
+                return;
+            mci_coll_call_fail(call, left_error(call, cc->node));
+            continue;
+        }
         if (__builtin_expect(call->err != MCOMM_SUCCESS, 0))
             mci_coll_poison(call, call->err);
         call_over(call);
@@ -160,6 +172,11 @@ void mci_coll_call_fail(struct coll_call *call, mcomm_err_t err)
 
 void mci_coll_calls_end(void)
 {
+    struct mci_waiter limit;
+
+    mci_wait_begin(&limit, (int)mci_settings.finalize_timeout);
+    while (!mci_list_is_empty(&active) && mci_wait_step(&limit) == MCOMM_SUCCESS)
+        ;
     while (!mci_list_is_empty(&active)) {
         struct coll_comm *cc = mci_container_of(active.next, struct coll_comm, active);
         struct coll_call *call = mci_container_of(cc->queue.next, struct coll_call, link);

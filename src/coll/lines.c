@@ -15,6 +15,8 @@ bool mci_coll_line_is_free(struct coll_node *node)
         if (next - node->past[i] > NODE_GENS)
             node->past[i] =
                 atomic_load_explicit(&node_words_of(node, i)->done, memory_order_acquire);
+        if (next - node->past[i] > NODE_GENS)
+            node_waits_for(node, i);
         if (node->past[i] < least)
             least = node->past[i];
     }

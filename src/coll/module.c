@@ -13,7 +13,8 @@ static mcomm_err_t coll_start(void)
     return err == MCOMM_SUCCESS ? mci_coll_call_start_module() : err;
 }
 
-/* Calls whose requests nobody completed: they must not outlive their communicators. */
+/* Calls whose requests nobody completed: they go on for a while, the others need them; they must
+ * not outlive their communicators. */
 static void coll_quiesce(void)
 {
     mci_engine_lock();

@@ -103,6 +103,7 @@ static struct coll_node *node_new(struct coll_comm *cc)
     }
     mci_near_init(&node->near);
     node->is_far = true;
+    node->left = -1;
     layout(node);
     return node;
 }
@@ -159,11 +160,16 @@ static void tell_all(struct coll_comm *cc, enum node_step step, uint64_t id)
     }
 }
 
-static void go_plain(struct coll_comm *cc)
+static void leave(struct coll_comm *cc)
 {
     cc->is_plain = true;
     mci_coll_node_free(cc);
     mci_log_debug("%s: no shared segment for collectives", mci_comm_text(cc->comm));
+}
+
+static void go_plain(struct coll_comm *cc)
+{
+    leave(cc);
     mci_coll_comm_step(cc);
 }
 
@@ -286,13 +292,24 @@ static void on_node(struct mci_peer *peer, const struct mci_frame *frame, const 
     }
 }
 
-/* All local members can be woken. */
+/* All local members can be woken; those that finalized need not be. */
 static bool is_connected(const struct coll_node *node)
 {
     for (int i = 0; i < node->size; i++)
-        if (i != node->rank && node->peers[i]->state != MCI_PEER_READY)
+        if (i != node->rank && node->peers[i]->state != MCI_PEER_READY && !node->peers[i]->has_left)
             return false;
     return true;
+}
+
+/* Somebody finalized before all had agreed: no use was told to anybody. */
+static bool is_hopeless(const struct coll_node *node)
+{
+    int end = node->rank == 0 ? node->size : 1;
+
+    for (int i = 0; i < end && node->state == NODE_ASKED; i++)
+        if (node->peers[i]->has_left)
+            return true;
+    return false;
 }
 
 struct coll_node *mci_coll_node_get(struct coll_comm *cc, bool *is_plain_p)
@@ -309,6 +326,12 @@ struct coll_node *mci_coll_node_get(struct coll_comm *cc, bool *is_plain_p)
         else
             cc->node = node_new(cc); /* wait for the offer */
         node = cc->node;
+    }
+    if (node != NULL && is_hopeless(node)) {
+        if (node->rank == 0)
+            tell_all(cc, STEP_LEAVE, 0);
+        leave(cc);
+        node = NULL;
     }
     if (node != NULL && node->state == NODE_CONNECTING && is_connected(node)) {
         node->state = NODE_READY;

@@ -77,6 +77,7 @@ struct coll_node {
     void *base;
     size_t nbytes;
     bool is_crowded; /* more members than cores */
+    int left;        /* a member that finalized and does not do what is waited for, or -1 */
     /* places in the segment */
     size_t stride; /* from one member's part to the next */
     size_t ring_nbytes;
@@ -133,6 +134,14 @@ static inline char *node_ring_of(const struct coll_node *node, enum node_ring ri
     return node->rings + ((size_t)rank * NODE_RING_NUM + ring) * node->ring_nbytes;
 }
 
+/* Not yet: member i has something to do first. Always false. */
+static inline bool node_waits_for(struct coll_node *node, int i)
+{
+    if (__builtin_expect(node->peers[i]->has_left, 0))
+        node->left = i;
+    return false;
+}
+
 /* ---- lines.c: who has come to which call ---- */
 /* All are past the call whose line the next one's takes. */
 bool mci_coll_line_is_free(struct coll_node *node);
@@ -142,7 +151,7 @@ static inline bool node_has_line(struct coll_node *node, int rank)
     const struct node_line *line = node_line_of(node, rank, node->seq);
 
     if (atomic_load_explicit(&line->word, memory_order_acquire) / NODE_WHERE_NUM != node->seq)
-        return false;
+        return node_waits_for(node, rank);
     node->past[rank] = node->seq - 1;
     return true;
 }

@@ -57,7 +57,7 @@ bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, 
         return true;
     *seen = mci_near_load(&node_line_of(node, writer, node->seq)->ring.put[ring], &ticks);
     if (*seen < pos)
-        return false;
+        return node_waits_for(node, writer);
     mci_near_sample(&node->near, ticks);
     node->is_far = !node->near.is_near;
     return true;
@@ -86,6 +86,8 @@ bool mci_coll_ring_has_room(struct coll_node *node, enum node_ring ring, uint64_
             continue;
         if (ack >= node->owed_before[ring][i] && ack < node->own_before[ring])
             ack = node->own_before[ring]; /* it needs nothing but what this call has put */
+        if (end - ack > node->ring_nbytes)
+            node_waits_for(node, i);
         if (ack < least)
             least = ack;
     }
