@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* Collectives around the rest of the library: threads, many requests, communicators, memory. */
+/* Collectives around the rest of the library: threads, many requests, the end. */
 #include "coll_check.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -20,7 +19,7 @@ static void *thread_main(void *arg)
 
     CHECK(s != NULL);
     for (int64_t round = 0; round < 1500; round++) {
-        enum small_form form = (enum small_form)(small_random(&state) % S_FORMS);
+        enum small_form form = (enum small_form)(rnd(&state) % S_FORMS);
 
         small_draw(s, &state, round, comms[which], mp_rank, mp_size);
         OK(small_call(s, form));
@@ -175,98 +174,15 @@ static void test_idle(void)
 
     OK(mcomm_barrier(W));
     before = cpu_seconds();
-    if (mp_rank == 0) { /* late by 4 s, in a wait of its own */
+    if (mp_rank == 0) { /* late by 10 s, in a wait of its own */
         OK(mcomm_irecv(NULL, 0, 0, 99, MCOMM_COMM_SELF, &never));
-        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_wait(&never, 4000, NULL));
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_wait(&never, 10000, NULL));
         OK(mcomm_cancel(never));
         EXPECT(MCOMM_ERR_CANCELLED, mcomm_wait(&never, MCOMM_FOREVER, NULL));
     }
     OK(mcomm_barrier(W));
-    if (cpu_seconds() - before > 0.020)
-        MP_FAIL("%.1f ms of processor time for 4 s of waiting", 1e3 * (cpu_seconds() - before));
-}
-
-/* ---- memory ---- */
-struct shared_memory {
-    long maps, resident_kb;
-};
-
-static struct shared_memory shared_memory(void)
-{
-    struct shared_memory sum = {0, 0};
-    FILE *file = fopen("/proc/self/smaps", "r");
-    char line[512];
-    int is_ours = 0;
-    long kb;
-
-    CHECK(file != NULL);
-    while (fgets(line, sizeof(line), file) != NULL) {
-        if (strchr(line, '-') != NULL && strstr(line, " kB") == NULL) {
-            is_ours = strstr(line, "/memfd:") != NULL;
-            sum.maps += is_ours;
-        } else if (is_ours && sscanf(line, "Rss: %ld kB", &kb) == 1) {
-            sum.resident_kb += kb;
-        }
-    }
-    fclose(file);
-    return sum;
-}
-
-static void test_memory(void)
-{
-    struct shared_memory before, used, after;
-    static struct small s;
-    uint64_t state = 41;
-    mcomm_comm_t comm;
-
-    OK(mcomm_barrier(W));
-    OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm)); /* all have met */
-    OK(mcomm_barrier(W));
-    before = shared_memory();
-    for (int64_t round = 0; round < 100; round++) {
-        small_draw(&s, &state, round, comm, mp_rank, mp_size);
-        OK(small_call(&s, S_BLOCKING));
-        small_check(&s);
-    }
-    used = shared_memory();
-    if (used.resident_kb - before.resident_kb >= 1024)
-        MP_FAIL("%ld KiB touched", used.resident_kb - before.resident_kb);
-    OK(mcomm_comm_free(&comm));
-    after = shared_memory();
-    CHECK(after.maps < used.maps); /* before: peers may still have been meeting */
-    OK(mcomm_barrier(W));
-}
-
-static long files_open(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    long count = 0;
-
-    CHECK(dir != NULL);
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
-
-static void test_many(const char *times)
-{
-    struct shared_memory before = {0, 0};
-    long files = 0, end = atol(times);
-    mcomm_comm_t comm;
-
-    for (long i = 0; i < end; i++) {
-        OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));
-        OK(mcomm_barrier(comm));
-        OK(mcomm_comm_free(&comm));
-        if (i == 10) {
-            before = shared_memory();
-            files = files_open();
-        }
-    }
-    /* fewer than before: what the ranks met with was still open then */
-    CHECK(shared_memory().maps <= before.maps);
-    CHECK(files_open() <= files);
+    if (cpu_seconds() - before > 0.050)
+        MP_FAIL("%.1f ms of processor time for 10 s of waiting", 1e3 * (cpu_seconds() - before));
 }
 
 int main(int argc, char **argv)
@@ -288,10 +204,6 @@ int main(int argc, char **argv)
         test_wait_limit();
     else if (strcmp(what, "idle") == 0)
         test_idle();
-    else if (strcmp(what, "memory") == 0)
-        test_memory();
-    else if (strcmp(what, "many") == 0)
-        test_many(argc > 2 ? argv[2] : "1000");
     else
         MP_FAIL("no test %s", what);
     OK(mcomm_finalize());

@@ -4,9 +4,8 @@
 #ifndef TEST_COLL_CHECK_H
 #define TEST_COLL_CHECK_H
 
+#include "common/random.h"
 #include "mp.h"
-
-#include <stdint.h>
 
 #define SMALL_COUNT 12
 #define SMALL_RANKS 16
@@ -42,15 +41,6 @@ struct small {
     int64_t in[SMALL_COUNT * SMALL_RANKS], out[SMALL_COUNT * SMALL_RANKS];
 };
 
-static inline uint64_t small_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 static inline int64_t small_value(int rank, int64_t round, size_t i)
 {
     return rank * 1000003 + round * 31 + (int64_t)i;
@@ -60,7 +50,7 @@ static inline int64_t small_value(int rank, int64_t round, size_t i)
 static inline void small_draw(struct small *s, uint64_t *state, int64_t round, mcomm_comm_t comm,
                               int rank, int size)
 {
-    uint64_t r = small_random(state);
+    uint64_t r = rnd(state);
 
     s->kind = (enum small_kind)(r % S_NUM);
     s->root = (int)(r / S_NUM % (uint64_t)size);

@@ -47,8 +47,8 @@ int main(int argc, char **argv)
     turns_make();
     for (long round = 0; round < rounds; round++) {
         small_draw(&s, &state, round, MCOMM_COMM_WORLD, mp_rank, mp_size);
-        if (small_random(&own) % 64 == 0)
-            be_late(small_random(&own));
+        if (rnd(&own) % 64 == 0)
+            be_late(rnd(&own));
         atomic_store_explicit(turns[mp_rank], round, memory_order_relaxed);
         OK(small_call(&s, S_BLOCKING));
         small_check(&s);

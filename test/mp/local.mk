@@ -29,29 +29,39 @@ MP_CASES += %D%/comm_death_fresh.mp %D%/comm_death_talked.mp %D%/comm_death_insi
 	%D%/comm_death_root.mp %D%/comm_death_last.mp
 
 # coll
-MP_PROGS += %D%/coll %D%/coll_all
-MP_CASES += %D%/coll_random.mp %D%/coll_random2.mp %D%/coll_args.mp %D%/coll_bits.mp %D%/coll_truth.mp %D%/coll_no_shm.mp %D%/coll_huge.mp \
-	%D%/coll_mismatch.mp %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp \
-	%D%/coll_death7.mp %D%/coll_death_amid4.mp %D%/coll_death_amid7.mp \
-	%D%/coll_timeout.mp %D%/coll_deterministic.mp \
-	%D%/coll_all_leaders.mp %D%/coll_rules.mp %D%/coll_death_stages4.mp \
-	%D%/coll_death_stages7.mp %D%/coll_death_slices4.mp %D%/coll_death_slices6.mp \
-	%D%/coll_all.mp %D%/coll_all_nodes.mp %D%/coll_all_pmix.mp
-MP_CASES += %D%/coll_far_leaders.mp %D%/coll_far_slices.mp %D%/coll_far_check.mp \
-	%D%/coll_far_kill_blocking4.mp %D%/coll_far_kill_blocking7.mp \
-	%D%/coll_far_kill_nonblocking4.mp %D%/coll_far_kill_nonblocking7.mp
+MP_PROGS += %D%/coll_all %D%/coll_op %D%/coll_huge
+%C%_coll_all_SOURCES = %D%/coll_all.c %D%/coll_trial.c %D%/coll_trial_draw.c \
+	%D%/coll_trial_value.c %D%/coll_trial.h $(FOLD_ORACLE)
+%C%_coll_all_LDADD = $(LDADD) -lm -lpthread
+MP_CASES += %D%/coll_all.mp %D%/coll_all_nodes.mp %D%/coll_all_pmix.mp %D%/coll_all_leaders.mp \
+	%D%/coll_all_check.mp %D%/coll_all_threads.mp %D%/coll_all_long.mp \
+	%D%/coll_all_threads_long.mp %D%/coll_rules.mp %D%/coll_far_leaders.mp \
+	%D%/coll_far_slices.mp %D%/coll_far_check.mp %D%/coll_op.mp %D%/coll_huge.mp \
+	%D%/coll_huge_long.mp
 MP_PROGS += %D%/coll_wide
 %C%_coll_wide_LDADD = $(LDADD) -lm
 MP_CASES += %D%/coll_wide.mp %D%/coll_wide_messages.mp %D%/coll_wide_leaders.mp
-EXTRA_DIST += %D%/coll_check.h
-MP_PROGS += %D%/coll_wrong %D%/coll_storm %D%/coll_kill %D%/coll_calls %D%/coll_full
-%C%_coll_calls_LDADD = $(LDADD) -lpthread
-MP_CASES += %D%/coll_full.mp %D%/coll_wrong.mp %D%/coll_storm2.mp %D%/coll_storm4.mp %D%/coll_storm7.mp \
-	%D%/coll_storm_nodes.mp %D%/coll_kill_blocking4.mp %D%/coll_kill_blocking7.mp \
+MP_PROGS += %D%/coll_result %D%/coll_mismatch %D%/coll_wrong
+MP_CASES += %D%/coll_bits.mp %D%/coll_truth.mp %D%/coll_deterministic.mp %D%/coll_mismatch.mp \
+	%D%/coll_wrong.mp
+MP_PROGS += %D%/coll_death %D%/coll_kill %D%/coll_leave
+MP_CASES += %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp %D%/coll_death7.mp \
+	%D%/coll_death_amid4.mp %D%/coll_death_amid7.mp %D%/coll_death_stages4.mp \
+	%D%/coll_death_stages7.mp %D%/coll_death_slices4.mp %D%/coll_death_slices6.mp \
+	%D%/coll_timeout.mp %D%/coll_kill_blocking4.mp %D%/coll_kill_blocking7.mp \
 	%D%/coll_kill_nonblocking4.mp %D%/coll_kill_nonblocking7.mp \
-	%D%/coll_kill_persistent4.mp %D%/coll_kill_persistent7.mp %D%/coll_threads.mp \
-	%D%/coll_outstanding.mp %D%/coll_freed.mp %D%/coll_finalized.mp %D%/coll_cancel.mp \
-	%D%/coll_wait_limit.mp %D%/coll_idle.mp %D%/coll_memory.mp %D%/coll_many.mp
+	%D%/coll_kill_persistent4.mp %D%/coll_kill_persistent7.mp \
+	%D%/coll_far_kill_blocking4.mp %D%/coll_far_kill_blocking7.mp \
+	%D%/coll_far_kill_nonblocking4.mp %D%/coll_far_kill_nonblocking7.mp \
+	%D%/coll_leave_done.mp %D%/coll_leave_given_up.mp %D%/coll_leave_never_first.mp \
+	%D%/coll_leave_never_later.mp
+MP_PROGS += %D%/coll_storm %D%/coll_calls %D%/coll_memory %D%/coll_full
+EXTRA_DIST += %D%/coll_check.h
+%C%_coll_calls_LDADD = $(LDADD) -lpthread
+MP_CASES += %D%/coll_full.mp %D%/coll_storm2.mp %D%/coll_storm4.mp %D%/coll_storm7.mp %D%/coll_storm_nodes.mp \
+	%D%/coll_storm_long.mp %D%/coll_threads.mp %D%/coll_outstanding.mp %D%/coll_freed.mp \
+	%D%/coll_finalized.mp %D%/coll_cancel.mp %D%/coll_wait_limit.mp %D%/coll_idle.mp \
+	%D%/coll_memory.mp %D%/coll_many.mp %D%/coll_no_shm.mp
 
 # rma
 MP_PROGS += %D%/rma

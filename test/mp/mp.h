@@ -14,13 +14,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static int mp_rank = -1, mp_size = -1;
+/* Weak: one for all files of a program. */
+__attribute__((weak)) int mp_rank = -1, mp_size = -1;
+__attribute__((weak)) _Thread_local char mp_repeat[320]; /* how to repeat what this thread does */
+
+/* Also from a handler of signals. */
+static inline void mp_repeat_print(void)
+{
+    if (mp_repeat[0] != '\0' && write(2, mp_repeat, strlen(mp_repeat)) > 0 && write(2, "\n", 1) < 1)
+        _exit(1);
+}
 
 #define MP_FAIL(...)                                                                               \
     do {                                                                                           \
         fprintf(stderr, "rank %d: %s:%d: ", mp_rank, __FILE__, __LINE__);                          \
         fprintf(stderr, __VA_ARGS__);                                                              \
         fputc('\n', stderr);                                                                       \
+        mp_repeat_print();                                                                         \
         _exit(1);                                                                                  \
     } while (0)
 

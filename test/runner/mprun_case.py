@@ -81,6 +81,10 @@ class Variant:
             text += " shm=" + self.shm
         return text
 
+    def key(self):
+        """What to give mprun to run this variant alone; args may follow."""
+        return "%s np=%d nodes=%d launcher=%s" % (self.path, self.np, self.nodes, self.launcher)
+
     def node_of(self, rank):
         return rank * self.nodes // self.np
 
@@ -218,6 +222,9 @@ def missing_need(variant):
         elif kind == "nosan":
             reason = (os.environ.get("MCOMM_TEST_SANITIZE", "no") != "no" and
                       "not run under a sanitizer")
+        elif kind == "long":
+            reason = (not os.environ.get("MCOMM_TEST_LONG") and
+                      "takes minutes: MCOMM_TEST_LONG=1 runs it")
         elif need in PACKAGES:
             reason = (config_has(need.upper()) is False and
                       "built without %s" % need.upper())

@@ -152,6 +152,7 @@ class Run:
                                              if env.get("LD_LIBRARY_PATH") else "")
         env["MCOMM_TEST_RUN"] = self.run_id
         env["MCOMM_TEST_NP"] = str(self.variant.np)
+        env["MCOMM_TEST_VARIANT"] = self.variant.key()
         for pair in self.variant.env:
             key, _, value = pair.partition("=")
             env[key] = value
