@@ -6,7 +6,8 @@
  * the caches, which leave the data in memory; and REP MOVSB, which seems to spare some processors
  * that fetch. On AMD family 26 it was the best or near it from 4 KiB on in most patterns, near and
  * far (docs/performance.md; test/perf/copy_kernels), at any alignment. Zen 3 is very slow with some
- * alignments, and other processors were not measured.
+ * alignments. Cores of one Intel processor share the last cache: a far one reads from the writer's
+ * caches sooner than from memory (measured on model 207). Other processors were not measured.
  */
 #include "config.h"
 
@@ -57,16 +58,23 @@ __attribute__((target("avx512f"))) static void lines_avx512(char *dst, const cha
 }
 
 static lines_fn_t lines = lines_sse2;
-bool mci_copy_has_strings;
+bool mci_copy_has_strings, mci_copy_stays_cached;
+
+static bool vendor_is(unsigned signature_ebx)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(0, &a, &b, &c, &d) && b == signature_ebx;
+}
 
 static bool strings_store_whole_lines(void)
 {
 #if defined(__SANITIZE_ADDRESS__)
     return false; /* it sees no assembly */
 #else
-    unsigned a, b, c, d, family;
+    unsigned a = 0, b, c, d, family;
 
-    if (!__get_cpuid(0, &a, &b, &c, &d) || b != signature_AMD_ebx)
+    if (!vendor_is(signature_AMD_ebx))
         return false;
     __get_cpuid(1, &a, &b, &c, &d);
     family = (a >> 8 & 15) + (a >> 20 & 255);
@@ -83,6 +91,7 @@ void mci_copy_start(void)
     else if (__builtin_cpu_supports("avx2"))
         lines = lines_avx2;
     mci_copy_has_strings = strings_store_whole_lines();
+    mci_copy_stays_cached = vendor_is(signature_INTEL_ebx);
 }
 
 static void copy_string(char *dst, const char *src, size_t nbytes)
@@ -132,7 +141,7 @@ void mci_copy_long(void *dst, const void *src, size_t nbytes, size_t stream_from
 
 #else
 
-bool mci_copy_has_strings;
+bool mci_copy_has_strings, mci_copy_stays_cached;
 
 void mci_copy_start(void)
 {

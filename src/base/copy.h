@@ -45,6 +45,18 @@ void mci_copy_long(void *dst, const void *src, size_t nbytes, size_t stream_from
 void mci_copy_stream(void *dst, const void *src, size_t nbytes);
 
 extern bool mci_copy_has_strings; /* REP MOVSB is best; to be changed by tests only */
+/* What one core writes for another to read at once is best left in the caches, however far. */
+extern bool mci_copy_stays_cached;
+
+/* The line will be stored to: fetch it for that, without waiting. */
+static inline void mci_copy_claim(const void *line)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
 
 static inline void mci_copy(void *dst, const void *src, size_t nbytes, size_t stream_from)
 {

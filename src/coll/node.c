@@ -101,7 +101,6 @@ static struct coll_node *node_new(struct coll_comm *cc)
         node->owed[i] = words += n;
         node->owed_before[i] = words += n;
     }
-    mci_near_init(&node->near);
     node->is_far = true;
     node->left = -1;
     layout(node);

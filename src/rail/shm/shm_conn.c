@@ -8,12 +8,14 @@
 #include "config.h"
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/settings.h"
 #include "rail/handshake.h"
 #include "rail/shm/shm_priv.h"
+#include "topo/topo.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +24,6 @@
 #include <unistd.h>
 
 #define BIT(n) (1u << (n))
-#define MISS_AT_START (150u * 16)
 #define BELL_RETRY_NS 10000000
 #define KICK_IDLE_NS 20000
 #define KICK_MAX_NS 1000000
@@ -88,7 +89,6 @@ struct mci_shm_conn *mci_shm_conn_new(void)
     conn->bell = &no_bell;
     conn->sock.arg = conn->pidfd.arg = conn;
     conn->can_cma = -1;
-    conn->rx_miss = MISS_AT_START;
     for (int i = 0; i < MCI_SHM_CTL_FDS; i++)
         conn->in_fds[i] = -1;
     mci_loop_timer_init(&conn->timer, NULL, conn);
@@ -102,16 +102,21 @@ struct mci_shm_conn *mci_shm_conn_new(void)
     return conn;
 }
 
-/* The setting, smaller if all connections together would exceed the budget. */
+/*
+ * At most the setting, and smaller if all connections together would exceed the budget. Where cores
+ * do best to exchange lines by their caches, the rings of both directions and the user's buffers
+ * should fit into one core's; elsewhere a ring is best larger than that, as the setting is.
+ */
 size_t mci_shm_ring_choose(void)
 {
-    size_t nbytes = MCI_SHM_RING_MAX;
+    size_t nbytes = MCI_SHM_RING_MAX, most = mci_settings.shm_ring;
 
-    if (mci_settings.shm_ring == 0)
+    if (most == 0)
         return 0;
+    if (mci_copy_stays_cached && most > mci_topo_cache_nbytes(2) / 4)
+        most = mci_topo_cache_nbytes(2) / 4;
     while (nbytes > MCI_SHM_RING_MIN &&
-           (nbytes > mci_settings.shm_ring ||
-            mci_shm_rail.ring_nbytes + nbytes > mci_settings.shm_budget))
+           (nbytes > most || mci_shm_rail.ring_nbytes + nbytes > mci_settings.shm_budget))
         nbytes /= 2;
     return nbytes;
 }
@@ -204,6 +209,9 @@ static inline bool conn_has_input(const struct mci_shm_conn *conn)
 {
     const struct mci_shm_slot *slot = &conn->rx_slots[conn->rx_seq % MCI_SHM_SLOTS];
 
+    /* A payload's first line comes along with its slot. */
+    if (conn->rx_ring != NULL)
+        __builtin_prefetch(conn->rx_ring + (conn->rx_pos & conn->ring_mask));
     /* A timed slot is looked at by recv itself. */
     return conn->rx_left > 0 || mci_shm_slot_is_timed(conn) ||
            atomic_load_explicit(&slot->seq, memory_order_acquire) == conn->rx_seq + 1;

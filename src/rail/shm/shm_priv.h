@@ -17,6 +17,7 @@
 #include <sys/un.h>
 
 #include "base/loop.h"
+#include "base/near.h"
 #include "base/wait.h"
 #include "rail/rail_priv.h"
 
@@ -151,7 +152,6 @@ struct mci_shm_conn {
     bool tx_is_waiting; /* frames, slices or completions are left: pump */
     bool is_broken;
     bool is_closed;
-    bool rx_is_near;
     bool is_peer_gone;
     struct mci_peer *peer;
     struct mci_doorbell *bell; /* the peer's, or one that nobody sleeps on */
@@ -195,7 +195,7 @@ struct mci_shm_conn {
     bool rx_is_slice;
     bool rx_is_first;  /* piece of this payload */
     uint32_t rx_looks; /* timed ones at the slot that comes */
-    uint32_t rx_miss;  /* running average of the flag's miss, 1/16 ns */
+    struct mci_near rx_near;
     /* the connection */
     enum mci_shm_state state;
     bool is_connector;

@@ -9,19 +9,12 @@
  */
 #include "config.h"
 
-#include "base/clock.h"
 #include "base/copy.h"
 #include "base/log.h"
 #include "rail/shm/shm_priv.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #define FRAMES_PER_POLL 32
 #define RING_ACK 16384u
-#define MISS_NS 75u
-#define MISS_CAP_NS 600u
 #define PLACE_IOVS 8
 
 static int recv_broken(struct mci_shm_conn *conn, const char *what, uint64_t value)
@@ -34,41 +27,18 @@ static int recv_broken(struct mci_shm_conn *conn, const char *what, uint64_t val
 }
 
 /* ---- near or far ---- */
-/* Running average of 1/8; it starts at far. Hysteresis of 10 % around the threshold. */
 static void miss_sample(struct mci_shm_conn *conn, uint64_t ticks)
 {
-    double ns = (double)ticks * mci_clock_ns_per_tick;
-    uint32_t sample = ns < MISS_CAP_NS ? (uint32_t)(ns * 16) : MISS_CAP_NS * 16;
-    bool is_near = conn->rx_is_near;
+    bool was_near = conn->rx_near.is_near, is_near;
 
-    conn->rx_miss += (sample >> 3) - (conn->rx_miss >> 3);
-    if (conn->rx_miss < MISS_NS * 16 * 9 / 10)
-        is_near = true;
-    else if (conn->rx_miss > MISS_NS * 16 * 11 / 10)
-        is_near = false;
-    if (is_near == conn->rx_is_near)
+    mci_near_sample(&conn->rx_near, ticks);
+    is_near = conn->rx_near.is_near;
+    if (is_near == was_near)
         return;
-    conn->rx_is_near = is_near;
     atomic_store_explicit(&conn->peer->is_near, is_near, memory_order_relaxed);
     atomic_store_explicit(&conn->rx_back->is_near, is_near, memory_order_relaxed);
     mci_log_trace("shm rail: peer %d is %s", conn->peer->world_rank, is_near ? "near" : "far");
 }
-
-#if defined(__x86_64__)
-#define TIMED_LOAD(value, object, ticks)                                                           \
-    do {                                                                                           \
-        uint64_t begin_ = mci_clock_ticks();                                                       \
-        (value) = atomic_load_explicit(object, memory_order_acquire);                              \
-        _mm_lfence();                                                                              \
-        (ticks) = mci_clock_ticks() - begin_;                                                      \
-    } while (0)
-#else
-#define TIMED_LOAD(value, object, ticks)                                                           \
-    do {                                                                                           \
-        (value) = atomic_load_explicit(object, memory_order_acquire);                              \
-        (ticks) = 0;                                                                               \
-    } while (0)
-#endif
 
 /* ---- places ---- */
 static void place_sink(struct mci_shm_conn *conn, const char *src, size_t nbytes)
@@ -189,7 +159,7 @@ static int recv_pieces(struct mci_shm_conn *conn)
         uint64_t end, ticks, n;
 
         if (conn->rx_is_first) {
-            TIMED_LOAD(end, flag, ticks);
+            end = mci_near_load(flag, &ticks);
             if ((int64_t)(end - conn->rx_pos) <= 0)
                 break;
             miss_sample(conn, ticks);
@@ -216,10 +186,12 @@ static inline struct mci_shm_slot *slot_ready(struct mci_shm_conn *conn)
 {
     struct mci_shm_slot *slot = &conn->rx_slots[conn->rx_seq % MCI_SHM_SLOTS];
     uint32_t seq;
-    uint64_t ticks;
 
     if (mci_unlikely(mci_shm_slot_is_timed(conn))) {
-        TIMED_LOAD(seq, &slot->seq, ticks);
+        uint64_t begin = mci_clock_ticks(), ticks;
+
+        seq = atomic_load_explicit(&slot->seq, memory_order_acquire);
+        ticks = mci_near_elapsed(begin);
         conn->rx_looks++;
         if (seq != conn->rx_seq + 1)
             return NULL;
