@@ -151,6 +151,16 @@ static void receive_matched(struct mci_pt2pt_request *req, struct mci_msg *msg)
     mci_recv_take(&req->recv, msg);
 }
 
+/*
+ * A long message is announced and pushed once the receiver has answered, by whoever drives
+ * progress. Who starts one after another does so in between: the first ones travel meanwhile.
+ */
+static void push_earlier(const struct mci_pt2pt_request *req)
+{
+    if (unlikely(req->is_send && req->nbytes > MCI_FRAME_MAX) && !req->send.is_done)
+        mci_progress();
+}
+
 mcomm_err_t mci_pt2pt_request_new(struct mci_comm *comm, const struct mci_pt2pt_call *call,
                                   mcomm_request_t *request_p)
 {
@@ -184,6 +194,7 @@ mcomm_err_t mci_pt2pt_request_new(struct mci_comm *comm, const struct mci_pt2pt_
         receive_matched(req, call->msg);
     } else {
         request_start(&req->base);
+        push_earlier(req);
     }
     return MCOMM_SUCCESS;
 }
