@@ -244,6 +244,11 @@ int mci_loop_watch(int64_t ns)
     return dispatch(&loop.watcher, count, NULL);
 }
 
+bool mci_loop_has_data(void)
+{
+    return loop.data_count > 0;
+}
+
 void mci_loop_watch_wake(void)
 {
     if (!loop.is_watched || loop.is_rung)

@@ -53,5 +53,6 @@ void mci_loop_take_over(void);
  */
 int mci_loop_watch(int64_t ns);
 void mci_loop_watch_wake(void);
+bool mci_loop_has_data(void); /* there are data descriptors */
 
 #endif

@@ -6,6 +6,11 @@
  * (a wake-up preempts, a yield waits for a time slice), for this wait and the next STICKY_FIRST;
  * where it is still there afterwards, for twice as many as before.
  *
+ * Of the threads that wait for something that completes under the engine lock (mci_wait_until), one
+ * drives progress; the others sleep, each on a word of its own, until what they wait for is there
+ * or the driver, which has what it waited for, hands its role over: one wake-up each. Threads that
+ * wait for memory that others write (mci_wait_step alone) look for themselves.
+ *
  * No wake-up is lost: a sleeper announces itself, makes a fence for itself and (membarrier) for
  * all processes that might store, and polls once more. Without membarrier the sleep is short.
  */
@@ -14,6 +19,7 @@
 #include "base/wait.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/lock.h"
 #include "base/loop.h"
 #include "base/settings.h"
@@ -40,6 +46,10 @@
 #define SLEEP_MAX_NS 100000000    /* with membarrier: a bound that should never matter */
 #define SLEEP_NO_FENCE_NS 1000000 /* without: how late a wake-up may be */
 #define DOORBELL_BYTES 4096
+#define QUICK_NS 20000.0 /* a driver that waits again so soon need not be replaced */
+#define WATCH_NS 1000000 /* if it does not, it is after this time */
+#define TOGETHER_MAX 4   /* threads that poll shared memory at the same time */
+#define SERVED_MAX 16    /* wake-ups of others by a driver that waits for something else */
 
 struct mci_doorbell *mci_doorbell_self;
 static int doorbell_fd = -1;
@@ -47,6 +57,29 @@ static bool is_shared; /* other processes may ring. lock: engine */
 static bool has_membarrier;
 static uint32_t spin_rounds;
 static uint32_t sticky_waits, sticky_next = STICKY_FIRST, good_waits; /* lock: engine */
+
+/* A thread that leaves progress to the driver. On its stack; in the list until it is woken. */
+struct passive {
+    struct mci_list link;
+    mci_wait_fn_t is_over;
+    void *arg;
+    _Atomic uint32_t is_woken; /* futex word */
+};
+static struct mci_list passives = {&passives, &passives}; /* lock: engine */
+static unsigned passive_count; /* asleep, in the list or woken. lock: engine */
+static unsigned woken_count;   /* of these, that have not run yet. lock: engine */
+static bool has_woken;         /* lately: they want the core. lock: engine */
+
+static struct {                 /* of the driver */
+    unsigned actives;           /* threads that poll */
+    bool was_left;              /* since the understudy looked last */
+    bool is_quick;              /* it was taken up again soon when it was left last */
+    unsigned served;            /* wake-ups of others since it was taken */
+    uint64_t left_at;           /* ticks; 0: not to be looked at */
+    struct passive *understudy; /* looks after watch_ns whether it is free */
+    int64_t watch_ns;
+} role; /* lock: engine */
+unsigned mci_wait_sleepers;
 
 static struct poller {
     mci_poll_fn_t fn;
@@ -99,8 +132,31 @@ void mci_doorbell_wake(struct mci_doorbell *bell)
     syscall(SYS_futex, &bell->seq, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+static void passive_wake(struct passive *p)
+{
+    mci_list_remove(&p->link);
+    if (role.understudy == p)
+        role.understudy = NULL;
+    has_woken = true;
+    woken_count++;
+    atomic_store_explicit(&p->is_woken, 1, memory_order_release);
+    syscall(SYS_futex, &p->is_woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 void mci_wake_self_slow(void)
 {
+    struct mci_list *node, *tmp;
+
+    MCI_LIST_FOREACH_SAFE (node, tmp, &passives) {
+        struct passive *p = mci_container_of(node, struct passive, link);
+
+        if (!p->is_over(p->arg))
+            continue;
+        passive_wake(p);
+        role.served++;
+    }
+    if (mci_wait_sleepers == passive_count)
+        return;
     mci_doorbell_wake(mci_doorbell_self);
     mci_loop_watch_wake();
 }
@@ -203,11 +259,13 @@ static int wait_sleep(const struct mci_waiter *w)
             return 0;
         ns = left < ns ? left : ns;
     }
+    mci_wait_sleepers++;
     atomic_fetch_add(&mci_doorbell_self->sleepers, 1);
     if (!is_shared)
         events = mci_loop_watch(ns);
     if (events < 0)
         sleep_on_bell(ns);
+    mci_wait_sleepers--;
     if (atomic_fetch_sub(&mci_doorbell_self->sleepers, 1) > 1 && events >= 0)
         mci_loop_take_over(); /* for the others, who rely on somebody who serves the sockets */
     return events;
@@ -260,7 +318,8 @@ static inline mcomm_err_t wait_step(struct mci_waiter *w)
     if (w->is_late)
         return timed_out(w);
     if ((w->idle_rounds > spin_rounds ? progress_all() : progress()) > 0) {
-        if (mci_engine_is_contended()) {
+        if (has_woken || mci_engine_is_contended()) {
+            has_woken = false;
             mci_engine_unlock();
             sched_yield();
             mci_engine_lock();
@@ -304,14 +363,138 @@ mcomm_err_t mci_wait_step(struct mci_waiter *w)
     return wait_step(w);
 }
 
-mcomm_err_t mci_wait_flag(const bool *flag, int timeout_ms)
+/* ---- one thread drives, the others sleep ---- */
+/*
+ * Where a poll is cheap a thread that begins to wait polls, with a few others: what it waits for
+ * mostly comes soon. Then the last of these drives, and the others sleep.
+ *
+ * Who leaves mostly waits again after a few instructions; then a wake-up for each message would be
+ * for nothing, and the understudy looks after a millisecond. Who stays away has somebody woken.
+ */
+static void role_leave(void)
 {
-    const volatile bool *is_set = flag; /* written by callbacks in other threads, under the lock */
-    struct mci_waiter w;
+    role.was_left = true;
+    if (--role.actives > 0 || mci_list_is_empty(&passives))
+        return;
+    role.left_at = mci_clock_ticks();
+    if (role.understudy != NULL && (!role.is_quick || role.watch_ns > WATCH_NS))
+        passive_wake(role.understudy);
+    /* else role_pass(), or this thread becomes the understudy */
+}
+
+static void role_take(void)
+{
+    if (role.actives++ > 0)
+        return;
+    role.served = 0;
+    if (role.left_at == 0)
+        return;
+    role.is_quick = (double)(mci_clock_ticks() - role.left_at) * mci_clock_ns_per_tick < QUICK_NS;
+    role.left_at = 0;
+}
+
+/*
+ * *is_tired_p: it has polled in vain, or for others only; who was woken last takes the role when it
+ * waits again.
+ */
+static mcomm_err_t wait_drive(struct mci_waiter *w, mci_wait_fn_t is_over, void *arg,
+                              bool *is_tired_p)
+{
     mcomm_err_t err = MCOMM_SUCCESS;
 
+    *is_tired_p = false;
+    role_take();
+    while (!is_over(arg) && err == MCOMM_SUCCESS && !*is_tired_p) {
+        err = wait_step(w);
+        *is_tired_p = role.actives > 1 ? w->idle_rounds >= spin_rounds + YIELD_ROUNDS
+                                       : role.served >= SERVED_MAX;
+    }
+    role_leave();
+    return err;
+}
+
+static int64_t watch_begin(struct passive *p)
+{
+    if (role.understudy != NULL)
+        return SLEEP_MAX_NS;
+    role.understudy = p;
+    role.watch_ns = role.was_left ? WATCH_NS : role.watch_ns * 2;
+    if (role.watch_ns > SLEEP_MAX_NS)
+        role.watch_ns = SLEEP_MAX_NS;
+    role.was_left = false;
+    return role.watch_ns;
+}
+
+static void passive_sleep(struct passive *p, int64_t ns)
+{
+    struct timespec ts = {ns / 1000000000, ns % 1000000000};
+
+    mci_list_push(&passives, &p->link);
+    mci_wait_sleepers++;
+    passive_count++;
+    mci_engine_unlock();
+    syscall(SYS_futex, &p->is_woken, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0);
+    mci_engine_lock();
+    passive_count--;
+    mci_wait_sleepers--;
+    woken_count -= atomic_load_explicit(&p->is_woken, memory_order_relaxed);
+    mci_list_remove(&p->link);
+    if (role.understudy == p)
+        role.understudy = NULL;
+}
+
+static mcomm_err_t wait_passive(struct mci_waiter *w, mci_wait_fn_t is_over, void *arg)
+{
+    struct passive p = {.is_over = is_over, .arg = arg};
+    int64_t ns, left;
+
+    if (w->timeout_ms >= 0 && deadline_is_over(w)) {
+        progress_all();
+        return is_over(arg) ? MCOMM_SUCCESS : timed_out(w);
+    }
+    ns = watch_begin(&p);
+    if (w->timeout_ms >= 0) {
+        left = w->deadline_ns - mci_clock_ns();
+        ns = left < ns ? left : ns;
+    }
+    passive_sleep(&p, ns > 0 ? ns : 0);
+    return MCOMM_SUCCESS;
+}
+
+/* Nobody drives, nor looks, nor is going to: also who was woken for it may have what it wants. */
+static void role_pass(void)
+{
+    if (role.actives == 0 && role.understudy == NULL && woken_count == 0 &&
+        !mci_list_is_empty(&passives))
+        passive_wake(mci_container_of(passives.next, struct passive, link));
+}
+
+mcomm_err_t mci_wait_until(mci_wait_fn_t is_over, void *arg, int timeout_ms)
+{
+    struct mci_waiter w;
+    mcomm_err_t err = MCOMM_SUCCESS;
+    const unsigned actives_max = mci_loop_has_data() ? 1 : TOGETHER_MAX;
+    bool is_tired = false;
+
     mci_wait_begin(&w, timeout_ms);
-    while (!*is_set && err == MCOMM_SUCCESS)
-        err = wait_step(&w);
-    return *is_set ? MCOMM_SUCCESS : err;
+    while (!is_over(arg) && err == MCOMM_SUCCESS) {
+        if (role.actives < actives_max && !is_tired) {
+            err = wait_drive(&w, is_over, arg, &is_tired);
+        } else {
+            err = wait_passive(&w, is_over, arg);
+            is_tired = false;
+        }
+    }
+    role_pass();
+    return is_over(arg) ? MCOMM_SUCCESS : err;
+}
+
+static bool flag_is_set(void *flag)
+{
+    return *(const volatile bool *)flag; /* written by callbacks in other threads, under the lock */
+}
+
+mcomm_err_t mci_wait_flag(const bool *flag, int timeout_ms)
+{
+    return mci_wait_until(flag_is_set, (void *)(uintptr_t)flag, timeout_ms);
 }

@@ -37,10 +37,11 @@ static inline void mci_doorbell_ring(struct mci_doorbell *bell)
 }
 /* Something completed in this process: wake its sleeping threads. lock: engine */
 void mci_wake_self_slow(void);
+extern unsigned
+    mci_wait_sleepers; /* threads of this process, asleep or about to be. lock: engine */
 static inline void mci_wake_self(void)
 {
-    if (__builtin_expect(
-            atomic_load_explicit(&mci_doorbell_self->sleepers, memory_order_relaxed) != 0, 0))
+    if (__builtin_expect(mci_wait_sleepers != 0, 0))
         mci_wake_self_slow();
 }
 
@@ -76,6 +77,14 @@ static inline void mci_wait_begin(struct mci_waiter *w, int timeout_ms)
     w->is_late = false;
 }
 mcomm_err_t mci_wait_step(struct mci_waiter *w);
+/*
+ * Until is_over(arg), which only what happens under the engine lock may bring about, before it
+ * calls mci_wake_self(). One thread of the process drives progress, the others sleep until it is
+ * over for them or their turn to drive. is_over is called by any thread, with the lock held, and
+ * must not wait. Returns SUCCESS, or MCOMM_ERR_TIMEOUT. lock: engine, released meanwhile
+ */
+typedef bool (*mci_wait_fn_t)(void *arg);
+mcomm_err_t mci_wait_until(mci_wait_fn_t is_over, void *arg, int timeout_ms);
 mcomm_err_t mci_wait_flag(const bool *flag, int timeout_ms); /* until *flag. lock: engine */
 
 #endif

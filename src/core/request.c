@@ -105,19 +105,17 @@ static inline bool request_is_done(struct mci_request *req)
     return atomic_load_explicit(&req->is_done, memory_order_acquire);
 }
 
+static bool request_is_over(void *arg)
+{
+    const struct mci_request *req = arg;
+
+    return atomic_load_explicit(&req->is_done, memory_order_acquire) || req->stall != MCOMM_SUCCESS;
+}
+
 mcomm_err_t mci_request_wait(struct mci_request *req, int timeout_ms)
 {
-    struct mci_waiter waiter;
-    mcomm_err_t err;
+    mcomm_err_t err = mci_wait_until(request_is_over, req, timeout_ms);
 
-    if (request_is_done(req))
-        return req->status.error;
-    if (req->stall != MCOMM_SUCCESS)
-        return req->stall;
-    mci_wait_begin(&waiter, timeout_ms);
-    do {
-        err = mci_wait_step(&waiter);
-    } while (!request_is_done(req) && req->stall == MCOMM_SUCCESS && err == MCOMM_SUCCESS);
     if (request_is_done(req))
         return req->status.error;
     return req->stall != MCOMM_SUCCESS ? req->stall : err;

@@ -245,24 +245,30 @@ static size_t list_count_active(size_t count, mcomm_request_t *requests)
     return active;
 }
 
+struct list_wait {
+    size_t count, next; /* those before next are not awaited any more */
+    mcomm_request_t *requests;
+};
+
+static bool list_is_over(void *arg)
+{
+    struct list_wait *list = arg;
+
+    while (list->next < list->count && !entry_is_awaited(list->requests[list->next]))
+        list->next++;
+    return list->next == list->count;
+}
+
 mcomm_err_t mcomm_waitall(size_t count, mcomm_request_t *requests, int timeout_ms,
                           mcomm_status_t *statuses_p)
 {
-    struct mci_waiter waiter;
-    mcomm_err_t err = check_list_wait(count, requests, timeout_ms), wait_err = MCOMM_SUCCESS;
-    size_t next = 0;
+    struct list_wait list = {.count = count, .requests = requests};
+    mcomm_err_t err = check_list_wait(count, requests, timeout_ms), wait_err;
 
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    mci_wait_begin(&waiter, timeout_ms);
-    while (wait_err == MCOMM_SUCCESS) {
-        while (next < count && !entry_is_awaited(requests[next]))
-            next++;
-        if (next == count)
-            break;
-        wait_err = mci_wait_step(&waiter);
-    }
+    wait_err = mci_wait_until(list_is_over, &list, timeout_ms);
     err = list_take_all(count, requests, statuses_p);
     if (wait_err != MCOMM_SUCCESS && list_count_active(count, requests) > 0)
         err = mci_err_set(wait_err, "%zu of %zu requests did not complete within %d ms",

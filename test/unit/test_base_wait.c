@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -476,6 +477,55 @@ static void sockets_are_served_when_one_of_two_sleepers_leaves(void **state)
     socket_like_close();
 }
 
+/* ---- one drives, the others sleep ---- */
+#define TURNS 8
+#define ROUNDS_OF_TURNS 200
+static bool turn_flags[TURNS];
+static _Atomic int turns_done;
+
+static void *wait_for_turn(void *arg)
+{
+    bool *flag = arg;
+
+    for (int i = 0; i < ROUNDS_OF_TURNS; i++) {
+        mci_engine_lock();
+        assert_int_equal(mci_wait_flag(flag, MCOMM_FOREVER), MCOMM_SUCCESS);
+        *flag = false;
+        mci_engine_unlock();
+        atomic_fetch_add(&turns_done, 1);
+    }
+    return NULL;
+}
+
+/* Whichever thread it is that drives, and leaves: everybody gets what is told to it alone. */
+static void each_waiting_thread_gets_its_own(void **state)
+{
+    pthread_t threads[TURNS];
+    int told = 0;
+
+    (void)state;
+    for (int i = 0; i < TURNS; i++)
+        pthread_create(&threads[i], NULL, wait_for_turn, &turn_flags[i]);
+    for (unsigned round = 0; round < ROUNDS_OF_TURNS * TURNS; round++) {
+        int which = (int)((round * 5 + round / TURNS * 3) % TURNS);
+
+        mci_engine_lock();
+        turn_flags[which] = true;
+        mci_wake_self();
+        mci_engine_unlock();
+        told++;
+        if (round % 3 == 0) /* one at a time, or a few together */
+            while (atomic_load(&turns_done) < told)
+                sched_yield();
+        else if (round % TURNS == TURNS - 1)
+            while (atomic_load(&turns_done) < told)
+                sched_yield();
+    }
+    for (int i = 0; i < TURNS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(turns_done, ROUNDS_OF_TURNS * TURNS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,6 +535,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(wait_ends_at_its_time_limit_with_others_work_under_way,
                                         engine_up, engine_down),
         cmocka_unit_test_setup_teardown(threads_wake_each_other, engine_up, engine_down),
+        cmocka_unit_test_setup_teardown(each_waiting_thread_gets_its_own, engine_up, engine_down),
         cmocka_unit_test_setup_teardown(timers_fire_in_order_of_time, engine_up, engine_down),
         cmocka_unit_test_setup_teardown(deleted_control_descriptors_are_never_called, engine_up,
                                         engine_down),
