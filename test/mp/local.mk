@@ -22,8 +22,9 @@ MP_CASES += %D%/comm_nomem.mp
 MP_PROGS += %D%/pt2pt_nomem
 %C%_pt2pt_nomem_LDADD = $(UNIT_LDADD)
 MP_CASES += %D%/pt2pt_nomem.mp %D%/pt2pt_nomem_first.mp
-MP_PROGS += %D%/shm_nomem
-MP_CASES += %D%/shm_nomem.mp
+MP_PROGS += %D%/shm_nomem %D%/shm_crowd
+%C%_shm_crowd_LDADD = $(LDADD) -lpthread
+MP_CASES += %D%/shm_nomem.mp %D%/shm_crowd.mp
 MP_PROGS += %D%/comm_death
 MP_CASES += %D%/comm_death_fresh.mp %D%/comm_death_talked.mp %D%/comm_death_inside.mp \
 	%D%/comm_death_root.mp %D%/comm_death_last.mp

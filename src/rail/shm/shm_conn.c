@@ -92,6 +92,7 @@ struct mci_shm_conn *mci_shm_conn_new(void)
     for (int i = 0; i < MCI_SHM_CTL_FDS; i++)
         conn->in_fds[i] = -1;
     mci_loop_timer_init(&conn->timer, NULL, conn);
+    mci_loop_timer_init(&conn->out_timer, mci_shm_ctl_out_again, conn);
     mci_list_init(&conn->tx_queue);
     mci_list_init(&conn->op_queue);
     mci_list_init(&conn->op_done);
@@ -301,6 +302,7 @@ static void conn_unlist(struct mci_shm_conn *conn)
 static void conn_unwatch(struct mci_shm_conn *conn)
 {
     mci_loop_timer_cancel(&conn->timer);
+    mci_loop_timer_cancel(&conn->out_timer);
     mci_loop_fd_del(&conn->sock);
     mci_loop_fd_del(&conn->pidfd);
     if (conn->sock.fd >= 0)

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define OUT_AGAIN_NS INT64_C(2000000)
+
 struct fd_space {
     _Alignas(struct cmsghdr) char bytes[CMSG_SPACE(MCI_SHM_CTL_FDS * sizeof(int))];
 };
@@ -43,6 +45,31 @@ static ssize_t message_send(int sock, const struct mci_shm_ctl *msg, const int *
     return n;
 }
 
+/*
+ * Not now. ETOOMANYREFS: of this user more descriptors are on their way through sockets than a
+ * process may have open, so when many processes connect at once; the receivers take them out.
+ */
+static bool is_for_later(int sys_errno)
+{
+    return sys_errno == EAGAIN || sys_errno == ETOOMANYREFS;
+}
+
+/* Try to send what is queued when there is room, or in a while. */
+static mcomm_err_t flush_later(struct mci_shm_conn *conn, int sys_errno)
+{
+    if (sys_errno == EAGAIN)
+        return mci_loop_fd_mod(&conn->sock, EPOLLIN | EPOLLOUT);
+    mci_loop_timer_set(&conn->out_timer, OUT_AGAIN_NS);
+    return mci_loop_fd_mod(&conn->sock, EPOLLIN);
+}
+
+void mci_shm_ctl_out_again(struct mci_loop_timer *timer)
+{
+    struct mci_shm_conn *conn = timer->arg;
+
+    mci_loop_fd_mod(&conn->sock, EPOLLIN | EPOLLOUT); /* what follows is the socket's business */
+}
+
 static void out_free(struct mci_shm_out *out)
 {
     for (int i = 0; i < out->fd_count; i++)
@@ -52,7 +79,7 @@ static void out_free(struct mci_shm_out *out)
 }
 
 static mcomm_err_t message_queue(struct mci_shm_conn *conn, const struct mci_shm_ctl *msg,
-                                 const int *fds, int fd_count)
+                                 const int *fds, int fd_count, int sys_errno)
 {
     struct mci_shm_out *out = mci_mem_zalloc(sizeof(*out));
 
@@ -62,7 +89,7 @@ static mcomm_err_t message_queue(struct mci_shm_conn *conn, const struct mci_shm
     for (; out->fd_count < fd_count; out->fd_count++)
         out->fds[out->fd_count] = fcntl(fds[out->fd_count], F_DUPFD_CLOEXEC, 0);
     mci_list_push(&conn->out, &out->link);
-    return mci_loop_fd_mod(&conn->sock, EPOLLIN | EPOLLOUT);
+    return flush_later(conn, sys_errno);
 }
 
 mcomm_err_t mci_shm_ctl_send(struct mci_shm_conn *conn, enum mci_shm_ctl_type type,
@@ -75,11 +102,11 @@ mcomm_err_t mci_shm_ctl_send(struct mci_shm_conn *conn, enum mci_shm_ctl_type ty
     if (arg != NULL)
         memcpy(msg.arg, arg, sizeof(msg.arg));
     if (!mci_list_is_empty(&conn->out))
-        return message_queue(conn, &msg, fds, fd_count);
+        return message_queue(conn, &msg, fds, fd_count, EAGAIN);
     if (message_send(conn->sock.fd, &msg, fds, fd_count) == (ssize_t)sizeof(msg))
         return MCOMM_SUCCESS;
-    if (errno == EAGAIN)
-        return message_queue(conn, &msg, fds, fd_count);
+    if (is_for_later(errno))
+        return message_queue(conn, &msg, fds, fd_count, errno);
     return mci_err_sys(MCOMM_ERR_SYS, errno, "sending control message %d to a local process", type);
 }
 
@@ -101,8 +128,8 @@ mcomm_err_t mci_shm_ctl_flush(struct mci_shm_conn *conn)
         struct mci_shm_out *out = mci_container_of(conn->out.next, struct mci_shm_out, link);
 
         if (message_send(conn->sock.fd, &out->msg, out->fds, out->fd_count) < 0) {
-            if (errno == EAGAIN)
-                return MCOMM_SUCCESS;
+            if (is_for_later(errno))
+                return flush_later(conn, errno);
             return mci_err_sys(MCOMM_ERR_SYS, errno, "sending control message %u", out->msg.type);
         }
         mci_list_remove(&out->link);

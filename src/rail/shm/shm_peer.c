@@ -159,6 +159,13 @@ static void hello_received(struct mci_shm_conn *conn)
         mci_peer_release(peer);
         return;
     }
+    hello_args(arg);
+    if (mci_shm_ctl_send(conn, MCI_SHM_CTL_ACCEPT, arg, &fd, 1) != MCOMM_SUCCESS) {
+        mci_log_warn("shm rail: rank %d is not accepted: %s", peer->world_rank, mcomm_last_error());
+        mci_shm_conn_drop(conn); /* it sees the end, and tries again */
+        mci_peer_release(peer);
+        return;
+    }
     attempt = mci_shm_attempt_find(peer);
     if (attempt != NULL)
         mci_shm_conn_drop(attempt);
@@ -166,8 +173,6 @@ static void hello_received(struct mci_shm_conn *conn)
         peer->ops->close(peer, MCOMM_ERR_UNREACHABLE); /* an attempt over another rail */
     conn->peer = peer;
     mci_shm_conn_wire(conn);
-    hello_args(arg);
-    mci_shm_ctl_send(conn, MCI_SHM_CTL_ACCEPT, arg, &fd, 1);
     mci_shm_ctl_next(conn);
     conn_ready(conn, probe_addr, probe_token);
     mci_peer_release(peer); /* a ready one stays known without */

@@ -207,6 +207,7 @@ struct mci_shm_conn {
     struct mci_loop_fd sock;
     struct mci_loop_fd pidfd;
     struct mci_loop_timer timer;
+    struct mci_loop_timer out_timer; /* control messages whose descriptors are too many by now */
     struct mci_handshake *handshake;
     struct mci_list out; /* struct mci_shm_out */
     struct mci_shm_ctl in;
@@ -316,6 +317,7 @@ mcomm_err_t mci_shm_conn_pair(struct mci_peer *a, struct mci_peer *b, size_t rin
 mcomm_err_t mci_shm_ctl_send(struct mci_shm_conn *conn, enum mci_shm_ctl_type type,
                              const uint64_t arg[4], const int *fds, int fd_count);
 mcomm_err_t mci_shm_ctl_flush(struct mci_shm_conn *conn);
+void mci_shm_ctl_out_again(struct mci_loop_timer *timer);
 /* Read one message into conn->in. TRY_AGAIN: not all there yet; PROC_FAILED: it has closed. */
 mcomm_err_t mci_shm_ctl_recv(struct mci_shm_conn *conn);
 /* The index-th descriptor of the last message, the caller's from now on; -1: there was none. */
