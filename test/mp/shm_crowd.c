@@ -71,6 +71,7 @@ int main(void)
         if (rank != mp_rank && strcmp(peer.rail, "shm") != 0)
             MP_FAIL("rank %d is reached over %s", rank, peer.rail);
     }
+    OK(mcomm_barrier(MCOMM_COMM_WORLD)); /* who has finalized is reached no more */
     pthread_join(thread, NULL);
     OK(mcomm_finalize());
     return 0;
