@@ -2,112 +2,217 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Bad arguments of every collective in every form: an error that names argument and value, no
- * request, and the next good call works. What only a root looks at is tried with oneself as root.
+ * request, and the next good call works. One argument of a good call is spoilt at a time; what only
+ * a root looks at is tried with oneself as root.
  */
 #include "coll_check.h"
 
 #define N 64
 #define W MCOMM_COMM_WORLD
-#define T MCOMM_INT32
-#define SUM MCOMM_SUM
 
-static int x[N], y[N], me;
+static int x[N], y[N];
 static size_t ones[SMALL_RANKS], places[SMALL_RANKS], bad[SMALL_RANKS];
-static const mcomm_request_t untouched = (mcomm_request_t)&me;
+static const mcomm_request_t untouched = (mcomm_request_t)&x;
+
+/* ---- the calls ---- */
+struct args {
+    const void *send;
+    void *recv;
+    size_t count;
+    const size_t *send_counts, *send_displs, *recv_counts, *recv_displs;
+    mcomm_datatype_t dtype;
+    mcomm_op_t op;
+    int root;
+    mcomm_comm_t comm;
+};
+
+enum takes { /* which arguments there are */
+    SEND = 1,
+    RECV = 2,
+    COUNT = 4,
+    SEND_LISTS = 8,
+    RECV_LISTS = 16, /* counts and displacements */
+    RECV_COUNTS = 32,
+    OP = 64,
+    ROOT = 128,
+    PREFIX = 256,  /* of ranks: no average */
+    SCATTERS = 512 /* in place it is the root's recvbuf that is not there */
+};
+#define ANY 0
+
+#define CALL(name, ...)                                                                            \
+    static mcomm_err_t call_##name(const struct args *a, enum small_form form, mcomm_request_t *r) \
+    {                                                                                              \
+        return form == S_BLOCKING      ? mcomm_##name(__VA_ARGS__)                                 \
+               : form == S_NONBLOCKING ? mcomm_i##name(__VA_ARGS__, r)                             \
+                                       : mcomm_##name##_init(__VA_ARGS__, r);                      \
+    }
+#define SENDV a->send_counts, a->send_displs
+#define RECVV a->recv_counts, a->recv_displs
+CALL(barrier, a->comm)
+CALL(bcast, a->recv, a->count, a->dtype, a->root, a->comm)
+CALL(reduce, a->send, a->recv, a->count, a->dtype, a->op, a->root, a->comm)
+CALL(allreduce, a->send, a->recv, a->count, a->dtype, a->op, a->comm)
+CALL(gather, a->send, a->recv, a->count, a->dtype, a->root, a->comm)
+CALL(gatherv, a->send, a->count, a->recv, RECVV, a->dtype, a->root, a->comm)
+CALL(scatter, a->send, a->recv, a->count, a->dtype, a->root, a->comm)
+CALL(scatterv, a->send, SENDV, a->recv, a->count, a->dtype, a->root, a->comm)
+CALL(allgather, a->send, a->recv, a->count, a->dtype, a->comm)
+CALL(allgatherv, a->send, a->count, a->recv, RECVV, a->dtype, a->comm)
+CALL(reduce_scatter_block, a->send, a->recv, a->count, a->dtype, a->op, a->comm)
+CALL(reduce_scatter, a->send, a->recv, a->recv_counts, a->dtype, a->op, a->comm)
+CALL(alltoall, a->send, a->recv, a->count, a->dtype, a->comm)
+CALL(alltoallv, a->send, SENDV, a->recv, RECVV, a->dtype, a->comm)
+CALL(scan, a->send, a->recv, a->count, a->dtype, a->op, a->comm)
+CALL(exscan, a->send, a->recv, a->count, a->dtype, a->op, a->comm)
+
+static const struct kind {
+    const char *name;
+    mcomm_err_t (*call)(const struct args *a, enum small_form form, mcomm_request_t *request_p);
+    unsigned takes;
+} kinds[] = {
+    {"barrier", call_barrier, ANY},
+    {"bcast", call_bcast, RECV | COUNT | ROOT},
+    {"reduce", call_reduce, SEND | RECV | COUNT | OP | ROOT},
+    {"allreduce", call_allreduce, SEND | RECV | COUNT | OP},
+    {"gather", call_gather, SEND | RECV | COUNT | ROOT},
+    {"gatherv", call_gatherv, SEND | RECV | COUNT | RECV_LISTS | RECV_COUNTS | ROOT},
+    {"scatter", call_scatter, SEND | RECV | COUNT | ROOT | SCATTERS},
+    {"scatterv", call_scatterv, SEND | RECV | COUNT | SEND_LISTS | ROOT | SCATTERS},
+    {"allgather", call_allgather, SEND | RECV | COUNT},
+    {"allgatherv", call_allgatherv, SEND | RECV | COUNT | RECV_LISTS | RECV_COUNTS},
+    {"reduce_scatter_block", call_reduce_scatter_block, SEND | RECV | COUNT | OP},
+    {"reduce_scatter", call_reduce_scatter, SEND | RECV | RECV_COUNTS | OP},
+    {"alltoall", call_alltoall, SEND | RECV | COUNT},
+    {"alltoallv", call_alltoallv, SEND | RECV | SEND_LISTS | RECV_LISTS | RECV_COUNTS},
+    {"scan", call_scan, SEND | RECV | COUNT | OP | PREFIX},
+    {"exscan", call_exscan, SEND | RECV | COUNT | OP | PREFIX},
+};
+#define KIND_NUM (sizeof(kinds) / sizeof(kinds[0]))
+
+static struct args good_args(void)
+{
+    return (struct args){x, y, 1, ones, places, ones, places, MCOMM_INT32, MCOMM_SUM, mp_rank, W};
+}
+
+/* ---- what is spoilt ---- */
+static struct args a; /* being spoilt */
+static mcomm_comm_t freed_comm;
 static mcomm_op_t freed_op;
+static int other; /* a rank that is not this one, if there is one */
 
-/* The three forms of one call, all refused with code and a text that has part. */
-#define WRONG_ON(comm, code, part, name, ...)                                                      \
-    do {                                                                                           \
-        mcomm_request_t req_ = untouched;                                                          \
-        EXPECT(code, mcomm_##name(__VA_ARGS__, comm));                                             \
-        CHECK_TEXT(part);                                                                          \
-        EXPECT(code, mcomm_i##name(__VA_ARGS__, comm, &req_));                                     \
-        CHECK_TEXT(part);                                                                          \
-        EXPECT(code, mcomm_##name##_init(__VA_ARGS__, comm, &req_));                               \
-        CHECK_TEXT(part);                                                                          \
-        CHECK(req_ == untouched);                                                                  \
-    } while (0)
-#define WRONG(code, part, ...) WRONG_ON(W, MCOMM_ERR_##code, part, __VA_ARGS__)
+#define SPOIL(name, what)                                                                          \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        what;                                                                                      \
+    }
+SPOIL(comm_null, a.comm = MCOMM_COMM_NULL)
+SPOIL(comm_freed, a.comm = freed_comm)
+SPOIL(root_low, a.root = -1)
+SPOIL(root_high, a.root = mp_size)
+SPOIL(dtype_none, a.dtype = (mcomm_datatype_t)99)
+SPOIL(op_freed, a.op = freed_op)
+SPOIL(op_null, a.op = MCOMM_OP_NULL)
+SPOIL(op_replace, a.op = MCOMM_REPLACE)
+SPOIL(op_none, a.op = (mcomm_op_t)-7)
+SPOIL(op_of_float, (a.op = MCOMM_BAND, a.dtype = MCOMM_FLOAT))
+SPOIL(op_of_byte, a.dtype = MCOMM_BYTE)
+SPOIL(op_average, a.op = MCOMM_AVG)
+SPOIL(count_high, a.count = (size_t)-1)
+SPOIL(send_counts_high, a.send_counts = bad)
+SPOIL(send_displs_high, a.send_displs = bad)
+SPOIL(recv_counts_high, a.recv_counts = bad)
+SPOIL(recv_displs_high, a.recv_displs = bad)
+SPOIL(send_counts_null, a.send_counts = NULL)
+SPOIL(send_displs_null, a.send_displs = NULL)
+SPOIL(recv_counts_null, a.recv_counts = NULL)
+SPOIL(recv_displs_null, a.recv_displs = NULL)
+SPOIL(send_null, a.send = NULL)
+SPOIL(send_in_place, a.send = MCOMM_IN_PLACE)
+SPOIL(send_in_place_other, (a.send = MCOMM_IN_PLACE, a.root = other))
+SPOIL(send_is_recv, a.send = a.recv)
+SPOIL(recv_null, a.recv = NULL)
+SPOIL(recv_in_place, a.recv = MCOMM_IN_PLACE)
+SPOIL(recv_in_place_other, (a.recv = MCOMM_IN_PLACE, a.root = other))
 
-/* A good call with a bad communicator or no place for the request. */
-#define WRONG_HANDLES(name, ...)                                                                   \
-    do {                                                                                           \
-        WRONG_ON(MCOMM_COMM_NULL, MCOMM_ERR_COMM, "comm", name, __VA_ARGS__);                      \
-        WRONG_ON(freed_comm, MCOMM_ERR_COMM, "comm", name, __VA_ARGS__);                           \
-        EXPECT(MCOMM_ERR_ARG, mcomm_i##name(__VA_ARGS__, W, NULL));                                \
-        CHECK_TEXT("request_p");                                                                   \
-        EXPECT(MCOMM_ERR_ARG, mcomm_##name##_init(__VA_ARGS__, W, NULL));                          \
-        CHECK_TEXT("request_p");                                                                   \
-    } while (0)
+static const struct wrong {
+    void (*spoil)(void);
+    unsigned takes, takes_not; /* of which kinds */
+    mcomm_err_t err;
+    const char *part; /* of the text */
+} wrongs[] = {
+    {comm_null, ANY, ANY, MCOMM_ERR_COMM, "comm"},
+    {comm_freed, ANY, ANY, MCOMM_ERR_COMM, "comm"},
+    {root_low, ROOT, ANY, MCOMM_ERR_RANK, "root = -1"},
+    {root_high, ROOT, ANY, MCOMM_ERR_RANK, "root"},
+    {dtype_none, RECV, ANY, MCOMM_ERR_TYPE, "99"},
+    {op_freed, OP, ANY, MCOMM_ERR_OP, "op is 4096"},
+    {op_null, OP, ANY, MCOMM_ERR_OP, "op is 0"},
+    {op_replace, OP, ANY, MCOMM_ERR_OP, "REPLACE"},
+    {op_none, OP, ANY, MCOMM_ERR_OP, "-7"},
+    {op_of_float, OP, ANY, MCOMM_ERR_OP, "BAND"},
+    {op_of_byte, OP, ANY, MCOMM_ERR_OP, "BYTE"},
+    {op_average, PREFIX, ANY, MCOMM_ERR_OP, "AVG"},
+    {count_high, COUNT, ANY, MCOMM_ERR_COUNT, "-1"},
+    {send_counts_high, SEND_LISTS, ANY, MCOMM_ERR_COUNT, "send_counts"},
+    {send_displs_high, SEND_LISTS, ANY, MCOMM_ERR_COUNT, "displs"},
+    {recv_counts_high, RECV_COUNTS, ANY, MCOMM_ERR_COUNT, "recv_counts"},
+    {recv_displs_high, RECV_LISTS, ANY, MCOMM_ERR_COUNT, "displs"},
+    {send_counts_null, SEND_LISTS, ANY, MCOMM_ERR_ARG, "send_counts"},
+    {send_displs_null, SEND_LISTS, ANY, MCOMM_ERR_ARG, "displs"},
+    {recv_counts_null, RECV_COUNTS, ANY, MCOMM_ERR_ARG, "recv_counts"},
+    {recv_displs_null, RECV_LISTS, ANY, MCOMM_ERR_ARG, "displs"},
+    {send_null, SEND, ANY, MCOMM_ERR_BUFFER, "sendbuf"},
+    {send_is_recv, SEND, ANY, MCOMM_ERR_BUFFER, "overlaps"},
+    {send_in_place, SCATTERS, ANY, MCOMM_ERR_BUFFER, "sendbuf"},
+    {send_in_place_other, SEND | ROOT, SCATTERS, MCOMM_ERR_BUFFER, "sendbuf"},
+    {recv_null, SEND | RECV, ANY, MCOMM_ERR_BUFFER, "recvbuf"},
+    {recv_null, RECV, SEND, MCOMM_ERR_BUFFER, "buf"},
+    {recv_in_place, SEND | RECV, SCATTERS, MCOMM_ERR_BUFFER, "recvbuf"},
+    {recv_in_place, RECV, SEND, MCOMM_ERR_BUFFER, "buf"},
+    {recv_in_place_other, SCATTERS, ANY, MCOMM_ERR_BUFFER, "recvbuf"},
+};
+#define WRONG_NUM (sizeof(wrongs) / sizeof(wrongs[0]))
 
-static void wrong_handles(void)
+static void expect_wrong(const struct kind *kind, const struct wrong *wrong)
 {
-    mcomm_comm_t comm, freed_comm;
+    for (int form = 0; form < S_FORMS; form++) {
+        mcomm_request_t request = untouched;
+        mcomm_err_t err;
 
-    OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));
-    freed_comm = comm;
-    OK(mcomm_comm_free(&comm));
-    EXPECT(MCOMM_ERR_COMM, mcomm_barrier(freed_comm));
-    EXPECT(MCOMM_ERR_COMM, mcomm_barrier(MCOMM_COMM_NULL));
-    EXPECT(MCOMM_ERR_ARG, mcomm_ibarrier(W, NULL));
-    EXPECT(MCOMM_ERR_ARG, mcomm_barrier_init(W, NULL));
-    WRONG_HANDLES(bcast, x, 1, T, 0);
-    WRONG_HANDLES(reduce, x, y, 1, T, SUM, 0);
-    WRONG_HANDLES(allreduce, x, y, 1, T, SUM);
-    WRONG_HANDLES(gather, x, y, 1, T, 0);
-    WRONG_HANDLES(gatherv, x, 1, y, ones, places, T, 0);
-    WRONG_HANDLES(scatter, x, y, 1, T, 0);
-    WRONG_HANDLES(scatterv, x, ones, places, y, 1, T, 0);
-    WRONG_HANDLES(allgather, x, y, 1, T);
-    WRONG_HANDLES(allgatherv, x, 1, y, ones, places, T);
-    WRONG_HANDLES(reduce_scatter_block, x, y, 1, T, SUM);
-    WRONG_HANDLES(reduce_scatter, x, y, ones, T, SUM);
-    WRONG_HANDLES(alltoall, x, y, 1, T);
-    WRONG_HANDLES(alltoallv, x, ones, places, y, ones, places, T);
-    WRONG_HANDLES(scan, x, y, 1, T, SUM);
-    WRONG_HANDLES(exscan, x, y, 1, T, SUM);
+        a = good_args();
+        wrong->spoil();
+        err = kind->call(&a, (enum small_form)form, &request);
+        if (err != wrong->err || request != untouched || !strstr(mcomm_last_error(), wrong->part))
+            MP_FAIL("%s, form %d, wrong number %d: %s (%s), expected %s with \"%s\"", kind->name,
+                    form, (int)(wrong - wrongs), mcomm_err_name(err), mcomm_last_error(),
+                    mcomm_err_name(wrong->err), wrong->part);
+    }
 }
 
-static void wrong_roots_and_types(void)
+static void no_place_for_request(const struct kind *kind)
 {
-    const mcomm_datatype_t none = (mcomm_datatype_t)99;
-
-    WRONG(RANK, "root = -1", bcast, x, 1, T, -1);
-    WRONG(RANK, "root", bcast, x, 1, T, mp_size);
-    WRONG(RANK, "root = -1", reduce, x, y, 1, T, SUM, -1);
-    WRONG(RANK, "root = -1", gather, x, y, 1, T, -1);
-    WRONG(RANK, "root = -1", gatherv, x, 1, y, ones, places, T, -1);
-    WRONG(RANK, "root = -1", scatter, x, y, 1, T, -1);
-    WRONG(RANK, "root = -1", scatterv, x, ones, places, y, 1, T, -1);
-    WRONG(TYPE, "99", bcast, x, 1, none, 0);
-    WRONG(TYPE, "99", reduce, x, y, 1, none, SUM, 0);
-    WRONG(TYPE, "99", allreduce, x, y, 1, none, SUM);
-    WRONG(TYPE, "99", gather, x, y, 1, none, 0);
-    WRONG(TYPE, "99", gatherv, x, 1, y, ones, places, none, 0);
-    WRONG(TYPE, "99", scatter, x, y, 1, none, 0);
-    WRONG(TYPE, "99", scatterv, x, ones, places, y, 1, none, 0);
-    WRONG(TYPE, "99", allgather, x, y, 1, none);
-    WRONG(TYPE, "99", allgatherv, x, 1, y, ones, places, none);
-    WRONG(TYPE, "99", reduce_scatter_block, x, y, 1, none, SUM);
-    WRONG(TYPE, "99", reduce_scatter, x, y, ones, none, SUM);
-    WRONG(TYPE, "99", alltoall, x, y, 1, none);
-    WRONG(TYPE, "99", alltoallv, x, ones, places, y, ones, places, none);
-    WRONG(TYPE, "99", scan, x, y, 1, none, SUM);
-    WRONG(TYPE, "99", exscan, x, y, 1, none, SUM);
+    a = good_args();
+    EXPECT(MCOMM_ERR_ARG, kind->call(&a, S_NONBLOCKING, NULL));
+    CHECK_TEXT("request_p");
+    EXPECT(MCOMM_ERR_ARG, kind->call(&a, S_PERSISTENT, NULL));
+    CHECK_TEXT("request_p");
 }
 
-static void wrong_op(mcomm_datatype_t dtype, mcomm_op_t op, const char *part)
+/* Everything still works. */
+static void good_calls(void)
 {
-    WRONG(OP, part, reduce, x, y, 1, dtype, op, 0);
-    WRONG(OP, part, allreduce, x, y, 1, dtype, op);
-    WRONG(OP, part, reduce_scatter_block, x, y, 1, dtype, op);
-    WRONG(OP, part, reduce_scatter, x, y, ones, dtype, op);
-    WRONG(OP, part, scan, x, y, 1, dtype, op);
-    WRONG(OP, part, exscan, x, y, 1, dtype, op);
-    EXPECT(MCOMM_ERR_OP, mcomm_reduce_local(x, y, 1, dtype, op));
+    static struct small s;
+    uint64_t state = 3;
+
+    for (int64_t round = 0; round < 60; round++) {
+        small_draw(&s, &state, round, W, mp_rank, mp_size);
+        OK(small_call(&s, S_BLOCKING));
+        small_check(&s);
+    }
 }
 
+/* ---- operations ---- */
 static void nothing(const void *in, void *inout, size_t count, mcomm_datatype_t dtype, void *arg)
 {
     (void)in;
@@ -135,154 +240,38 @@ static void wrong_ops(void)
     OK(mcomm_op_free(&op));
     CHECK(op == MCOMM_OP_NULL);
     EXPECT(MCOMM_ERR_OP, mcomm_op_free(&freed_op));
-    wrong_op(T, freed_op, "op is 4096");
-    wrong_op(T, MCOMM_OP_NULL, "op is 0");
-    wrong_op(T, MCOMM_REPLACE, "REPLACE");
-    wrong_op(T, (mcomm_op_t)-7, "-7");
-    wrong_op(MCOMM_FLOAT, MCOMM_BAND, "BAND");
-    wrong_op(MCOMM_BYTE, MCOMM_SUM, "BYTE");
-    WRONG(OP, "AVG", scan, x, y, 1, T, MCOMM_AVG);
-    WRONG(OP, "AVG", exscan, x, y, 1, T, MCOMM_AVG);
-}
-
-static void wrong_counts(void)
-{
-    const size_t most = (size_t)-1;
-
-    WRONG(COUNT, "-1", bcast, x, most, T, 0);
-    WRONG(COUNT, "-1", reduce, x, y, most, T, SUM, 0);
-    WRONG(COUNT, "-1", allreduce, x, y, most, T, SUM);
-    WRONG(COUNT, "-1", gather, x, y, most, T, 0);
-    WRONG(COUNT, "-1", gatherv, x, most, y, ones, places, T, 0);
-    WRONG(COUNT, "-1", scatter, x, y, most, T, 0);
-    WRONG(COUNT, "-1", scatterv, x, ones, places, y, most, T, 0);
-    WRONG(COUNT, "-1", allgather, x, y, most, T);
-    WRONG(COUNT, "-1", allgatherv, x, most, y, ones, places, T);
-    WRONG(COUNT, "-1", reduce_scatter_block, x, y, most, T, SUM);
-    WRONG(COUNT, "-1", alltoall, x, y, most, T);
-    WRONG(COUNT, "-1", scan, x, y, most, T, SUM);
-    WRONG(COUNT, "-1", exscan, x, y, most, T, SUM);
-    WRONG(COUNT, "recv_counts", gatherv, x, 1, y, bad, places, T, me);
-    WRONG(COUNT, "displs", gatherv, x, 1, y, ones, bad, T, me);
-    WRONG(COUNT, "send_counts", scatterv, x, bad, places, y, 1, T, me);
-    WRONG(COUNT, "displs", scatterv, x, ones, bad, y, 1, T, me);
-    WRONG(COUNT, "recv_counts", allgatherv, x, 1, y, bad, places, T);
-    WRONG(COUNT, "displs", allgatherv, x, 1, y, ones, bad, T);
-    WRONG(COUNT, "recv_counts", reduce_scatter, x, y, bad, T, SUM);
-    WRONG(COUNT, "send_counts", alltoallv, x, bad, places, y, ones, places, T);
-    WRONG(COUNT, "send_displs", alltoallv, x, ones, bad, y, ones, places, T);
-    WRONG(COUNT, "recv_counts", alltoallv, x, ones, places, y, bad, places, T);
-    WRONG(COUNT, "recv_displs", alltoallv, x, ones, places, y, ones, bad, T);
-    EXPECT(MCOMM_ERR_COUNT, mcomm_reduce_local(x, y, most, T, SUM));
-}
-
-static void wrong_arrays(void)
-{
-    WRONG(ARG, "recv_counts", gatherv, x, 1, y, NULL, places, T, me);
-    WRONG(ARG, "displs", gatherv, x, 1, y, ones, NULL, T, me);
-    WRONG(ARG, "send_counts", scatterv, x, NULL, places, y, 1, T, me);
-    WRONG(ARG, "displs", scatterv, x, ones, NULL, y, 1, T, me);
-    WRONG(ARG, "recv_counts", allgatherv, x, 1, y, NULL, places, T);
-    WRONG(ARG, "displs", allgatherv, x, 1, y, ones, NULL, T);
-    WRONG(ARG, "recv_counts", reduce_scatter, x, y, NULL, T, SUM);
-    WRONG(ARG, "send_counts", alltoallv, x, NULL, places, y, ones, places, T);
-    WRONG(ARG, "send_displs", alltoallv, x, ones, NULL, y, ones, places, T);
-    WRONG(ARG, "recv_counts", alltoallv, x, ones, places, y, NULL, places, T);
-    WRONG(ARG, "recv_displs", alltoallv, x, ones, places, y, ones, NULL, T);
-}
-
-/* a: what is given as a buffer of the kind's own name. */
-static void wrong_sends(const void *a, const char *part)
-{
-    WRONG(BUFFER, part, scatter, a, y, 1, T, me);
-    WRONG(BUFFER, part, scatterv, a, ones, places, y, 1, T, me);
-    if (a == MCOMM_IN_PLACE)
-        return; /* legal for the others */
-    WRONG(BUFFER, part, reduce, a, y, 1, T, SUM, me);
-    WRONG(BUFFER, part, allreduce, a, y, 1, T, SUM);
-    WRONG(BUFFER, part, gather, a, y, 1, T, me);
-    WRONG(BUFFER, part, gatherv, a, 1, y, ones, places, T, me);
-    WRONG(BUFFER, part, allgather, a, y, 1, T);
-    WRONG(BUFFER, part, allgatherv, a, 1, y, ones, places, T);
-    WRONG(BUFFER, part, reduce_scatter_block, a, y, 1, T, SUM);
-    WRONG(BUFFER, part, reduce_scatter, a, y, ones, T, SUM);
-    WRONG(BUFFER, part, alltoall, a, y, 1, T);
-    WRONG(BUFFER, part, alltoallv, a, ones, places, y, ones, places, T);
-    WRONG(BUFFER, part, scan, a, y, 1, T, SUM);
-    WRONG(BUFFER, part, exscan, a, y, 1, T, SUM);
-}
-
-static void wrong_recvs(void *a, const char *part)
-{
-    if (a != y)
-        WRONG(BUFFER, "buf", bcast, a, 1, T, 0);
-    WRONG(BUFFER, part, reduce, y, a, 1, T, SUM, me);
-    WRONG(BUFFER, part, allreduce, y, a, 1, T, SUM);
-    WRONG(BUFFER, part, gather, y, a, 1, T, me);
-    WRONG(BUFFER, part, gatherv, y, 1, a, ones, places, T, me);
-    WRONG(BUFFER, part, allgather, y, a, 1, T);
-    WRONG(BUFFER, part, allgatherv, y, 1, a, ones, places, T);
-    WRONG(BUFFER, part, reduce_scatter_block, y, a, 1, T, SUM);
-    WRONG(BUFFER, part, reduce_scatter, y, a, ones, T, SUM);
-    WRONG(BUFFER, part, alltoall, y, a, 1, T);
-    WRONG(BUFFER, part, alltoallv, y, ones, places, a, ones, places, T);
-    WRONG(BUFFER, part, scan, y, a, 1, T, SUM);
-    WRONG(BUFFER, part, exscan, y, a, 1, T, SUM);
-    if (a == MCOMM_IN_PLACE)
-        return; /* legal for the root of a scatter */
-    WRONG(BUFFER, part, scatter, y, a, 1, T, me);
-    WRONG(BUFFER, part, scatterv, y, ones, places, a, 1, T, me);
-}
-
-static void wrong_buffers(void)
-{
-    int other = (mp_rank + 1) % mp_size;
-
-    wrong_sends(NULL, "sendbuf");
-    wrong_sends(MCOMM_IN_PLACE, "sendbuf");
-    wrong_sends(y, "overlaps");
-    wrong_recvs(NULL, "recvbuf");
-    wrong_recvs(MCOMM_IN_PLACE, "recvbuf");
-    wrong_recvs(y, "overlaps");
-    if (other == me)
-        return;
-    WRONG(BUFFER, "sendbuf", reduce, MCOMM_IN_PLACE, y, 1, T, SUM, other);
-    WRONG(BUFFER, "sendbuf", gather, MCOMM_IN_PLACE, y, 1, T, other);
-    WRONG(BUFFER, "sendbuf", gatherv, MCOMM_IN_PLACE, 1, y, ones, places, T, other);
-    WRONG(BUFFER, "recvbuf", scatter, x, MCOMM_IN_PLACE, 1, T, other);
-    WRONG(BUFFER, "recvbuf", scatterv, x, ones, places, MCOMM_IN_PLACE, 1, T, other);
-}
-
-/* Everything still works. */
-static void good_calls(void)
-{
-    static struct small s;
-    uint64_t state = 3;
-
-    for (int64_t round = 0; round < 60; round++) {
-        small_draw(&s, &state, round, W, mp_rank, mp_size);
-        OK(small_call(&s, S_BLOCKING));
-        small_check(&s);
-    }
+    EXPECT(MCOMM_ERR_OP, mcomm_reduce_local(x, y, 1, MCOMM_INT32, freed_op));
+    EXPECT(MCOMM_ERR_OP, mcomm_reduce_local(x, y, 1, MCOMM_FLOAT, MCOMM_BAND));
+    EXPECT(MCOMM_ERR_COUNT, mcomm_reduce_local(x, y, (size_t)-1, MCOMM_INT32, MCOMM_SUM));
 }
 
 int main(void)
 {
+    mcomm_comm_t comm;
+
     mp_init();
-    me = mp_rank;
+    other = (mp_rank + 1) % mp_size;
     for (int r = 0; r < mp_size; r++) {
         ones[r] = 1;
         places[r] = (size_t)r;
         bad[r] = r == mp_size - 1 ? (size_t)-1 : 1;
     }
-    wrong_handles();
-    good_calls();
-    wrong_roots_and_types();
+    OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));
+    freed_comm = comm;
+    OK(mcomm_comm_free(&comm));
     wrong_ops();
-    good_calls();
-    wrong_counts();
-    wrong_arrays();
-    wrong_buffers();
+    for (const struct wrong *wrong = wrongs; wrong < wrongs + WRONG_NUM; wrong++) {
+        int is_of_other =
+            wrong->spoil == send_in_place_other || wrong->spoil == recv_in_place_other;
+
+        for (const struct kind *kind = kinds; kind < kinds + KIND_NUM; kind++)
+            if ((kind->takes & wrong->takes) == wrong->takes && !(kind->takes & wrong->takes_not) &&
+                !(is_of_other && other == mp_rank))
+                expect_wrong(kind, wrong);
+        good_calls();
+    }
+    for (const struct kind *kind = kinds; kind < kinds + KIND_NUM; kind++)
+        no_place_for_request(kind);
     good_calls();
     OK(mcomm_finalize());
     return 0;
