@@ -4,7 +4,7 @@ dist_man_MANS += \
 	%D%/mcomm_check.1 %D%/mcomm_comm_dup.3 %D%/mcomm_comm_rank.3 %D%/mcomm_err_text.3 \
 	%D%/mcomm_flush.3 %D%/mcomm_gather.3 %D%/mcomm_group_incl.3 %D%/mcomm_info.1 \
 	%D%/mcomm_info_create.3 %D%/mcomm_init.3 %D%/mcomm_kv_acquire.3 %D%/mcomm_kv_open.3 \
-	%D%/mcomm_kv_put.3 %D%/mcomm_op_create.3 %D%/mcomm_peer_query.3 %D%/mcomm_perf.1 \
+	%D%/mcomm_kv_put.3 %D%/mcomm_op_create.3 %D%/mcomm_peer_query.3 %D%/mcomm_perf.1 %D%/mcomm_perf_report.1 \
 	%D%/mcomm_probe.3 %D%/mcomm_put.3 %D%/mcomm_put_signal.3 %D%/mcomm_recv.3 %D%/mcomm_reduce.3 \
 	%D%/mcomm_scan.3 %D%/mcomm_send.3 %D%/mcomm_setting_get.3 %D%/mcomm_trace.1 %D%/mcomm_wait.3 \
 	%D%/mcomm_win_allocate.3 %D%/mooncake_comm.7

@@ -2,6 +2,7 @@
 bin_PROGRAMS += mcomm_info mcomm_check
 mcomm_info_SOURCES = %D%/mcomm_info.c
 mcomm_check_SOURCES = %D%/mcomm_check.c
+dist_bin_SCRIPTS = %D%/mcomm_perf_report
 
 include tools/perf/local.mk
 include tools/trace/local.mk

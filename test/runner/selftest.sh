@@ -37,6 +37,8 @@ echo "prog=prog # a comment
 np=3 timeout=20" >"$dir/case.mp"
 
 # expect STATUS PATTERN ARG...: mprun with these arguments ends so and prints this
+unset MCOMM_TEST_LONG
+
 expect() {
     local want=$1 pattern=$2 out status
     shift 2
@@ -71,6 +73,7 @@ expect 1 'not ok 1 .* killed after' args=late kill_all=20
 expect 1 'program not found' prog=none-of-this-name
 expect 1 'not a known key=value: npp=3' npp=3
 expect 77 'SKIP needs the program none-of-this-name' needs=cmd:none-of-this-name
+expect 77 'SKIP takes minutes' needs=long
 expect 1 'needs=nonsense: not known' needs=nonsense
 expect 0 '^ok 1' launcher=singleton np=1
 if [ "$(id -u)" = 0 ] && unshare -n true 2>/dev/null; then

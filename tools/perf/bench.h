@@ -10,6 +10,12 @@
 
 #include "mooncake_comm.h"
 
+enum bench_form { /* of collectives */
+    BENCH_BLOCKING,
+    BENCH_NONBLOCKING,
+    BENCH_PERSISTENT
+};
+
 struct bench {
     int rank, size;
     int is_hot; /* leave the buffers alone */
@@ -24,8 +30,11 @@ struct bench {
     mcomm_win_t win;
     unsigned char *win_base; /* this rank's part */
     mcomm_kv_t kv;
-    int row_num;        /* figures printed so far */
-    const char *failed; /* what went wrong, NULL */
+    int row_num; /* figures printed so far */
+    enum bench_form form;
+    mcomm_win_t flag_win; /* a flag at each of two ranks; NULL where they share no memory */
+    void *flags[2];       /* mine, the other's */
+    const char *failed;   /* what went wrong, NULL */
 };
 
 #define BENCH_WINDOW 16 /* operations in flight of the streaming forms */
@@ -43,8 +52,12 @@ void bench_rewrite(const struct bench *b, unsigned char *buf, size_t nbytes);
 void bench_read(const struct bench *b, const unsigned char *buf, size_t nbytes);
 void bench_heading(const struct bench *b, const char *text);
 
-void bench_flag(
-    struct bench *b); /* round trip of a flag in shared memory: how near the cores are */
+/* bench_flag.c: two ranks pass a flag to and fro, which tells how near their cores are. */
+void bench_flag_open(struct bench *b);
+void bench_flag_close(struct bench *b);
+/* "near" or "far" now, "-" where there is no telling (not two ranks, no shared memory). */
+const char *bench_placement(struct bench *b);
+
 void bench_p2p(struct bench *b);
 void bench_rma(struct bench *b);
 void bench_coll(struct bench *b);

@@ -1,62 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* Messages between ranks 0 and 1, and the flag round trip that says how near their cores are. */
+/* Messages between ranks 0 and 1. */
 #include "config.h"
 
 #include "perf/bench.h"
 
-#include <stdatomic.h>
-#include <stdio.h>
-
 static const size_t sizes[] = {8, 64, 1024, 16384, 65536, 262144, 1048576, 4194304, 16777216};
 #define SIZE_NUM (sizeof(sizes) / sizeof(sizes[0]))
-#define FLAG_ROUNDS 20000
 
-/* ---- flag ---- */
-static void flag_play(_Atomic uint64_t *mine, _Atomic uint64_t *theirs, int begins)
-{
-    for (uint64_t i = 1; i <= FLAG_ROUNDS; i++) {
-        if (begins)
-            atomic_store_explicit(theirs, i, memory_order_release);
-        while (atomic_load_explicit(mine, memory_order_acquire) < i)
-            ;
-        if (!begins)
-            atomic_store_explicit(theirs, i, memory_order_release);
-    }
-}
-
-void bench_flag(struct bench *b)
-{
-    mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
-    mcomm_win_t win;
-    void *mine, *theirs = NULL;
-    double begin;
-
-    if (b->size != 2) /* spinning needs a core for each */
-        return;
-    attr.nbytes = 4096;
-    bench_check(b, mcomm_win_allocate(&attr, b->comm, &mine, &win), "win_allocate");
-    if (b->failed != NULL)
-        return;
-    bench_check(b, mcomm_win_shared_query(win, 1 - b->rank, &theirs), "win_shared_query");
-    bench_check(b, mcomm_barrier(b->comm), "barrier");
-    if (theirs != NULL) {
-        begin = mcomm_wtime();
-        flag_play(mine, theirs, b->rank == 0);
-        if (b->rank == 0) {
-            double ns = (mcomm_wtime() - begin) / FLAG_ROUNDS * 1e9;
-
-            fprintf(b->is_csv ? stderr : stdout, "%sflag round trip %.0f ns: cores are %s\n",
-                    b->is_csv ? "# " : "", ns, ns < 300 ? "near" : "far");
-        }
-    } else if (b->rank == 0) {
-        fprintf(b->is_csv ? stderr : stdout, "%sranks do not share memory\n",
-                b->is_csv ? "# " : "");
-    }
-    bench_check(b, mcomm_win_free(&win), "win_free");
-}
-
-/* ---- messages ---- */
 static void pingpong(struct bench *b, size_t nbytes, long iterations)
 {
     int peer = 1 - b->rank;

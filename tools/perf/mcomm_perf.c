@@ -15,7 +15,8 @@
 
 static const char usage_text[] =
     "usage: mcomm_perf [options] [p2p] [rma] [coll] [kv]      (none named: all)\n"
-    "  --csv         a header, then rows library,op,ranks,bytes,usec_median,GBps\n"
+    "  --csv         a header, then rows library,op,ranks,bytes,usec_median,GBps,state\n"
+    "  --form FORM   collectives: blocking (default), nonblocking (ibcast, ...) or persistent\n"
     "  --hot         do not rewrite and read the buffers around each transfer\n"
     "  --box MS      milliseconds spent on one figure (default 100)\n"
     "  --min BYTES   leave out smaller sizes (k, M, G are understood)\n"
@@ -50,13 +51,30 @@ static int parse_size(const char *text, size_t *nbytes)
     return 0;
 }
 
+static int parse_form(const char *text, enum bench_form *form)
+{
+    static const char *const names[] = {"blocking", "nonblocking", "persistent"};
+
+    for (int i = BENCH_BLOCKING; i <= BENCH_PERSISTENT; i++) {
+        if (strcmp(text, names[i]) != 0)
+            continue;
+        *form = (enum bench_form)i;
+        return 0;
+    }
+    return -1;
+}
+
 static int parse_arguments(int argc, char **argv, struct bench *b, unsigned *selected)
 {
-    static const struct option table[] = {
-        {"csv", no_argument, NULL, 'c'},       {"hot", no_argument, NULL, 'H'},
-        {"box", required_argument, NULL, 'b'}, {"max", required_argument, NULL, 'm'},
-        {"min", required_argument, NULL, 'i'}, {"op", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},      {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"csv", no_argument, NULL, 'c'},
+                                          {"hot", no_argument, NULL, 'H'},
+                                          {"box", required_argument, NULL, 'b'},
+                                          {"max", required_argument, NULL, 'm'},
+                                          {"min", required_argument, NULL, 'i'},
+                                          {"op", required_argument, NULL, 'o'},
+                                          {"form", required_argument, NULL, 'f'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     char *end = NULL;
     int c;
 
@@ -89,6 +107,12 @@ static int parse_arguments(int argc, char **argv, struct bench *b, unsigned *sel
             break;
         case 'o':
             b->ops = optarg;
+            break;
+        case 'f':
+            if (parse_form(optarg, &b->form) != 0) {
+                fprintf(stderr, "mcomm_perf: --form does not take \"%s\"\n", optarg);
+                return 3;
+            }
             break;
         case 'h':
             fputs(usage_text, stdout);
@@ -126,8 +150,8 @@ static int run_all(struct bench *b, unsigned selected)
     memset(b->src, 1, BUFFER_NBYTES);
     memset(b->dst, 2, BUFFER_NBYTES);
     if (b->is_csv && b->rank == 0)
-        printf("library,op,ranks,bytes,usec_median,GBps\n");
-    bench_flag(b);
+        printf("library,op,ranks,bytes,usec_median,GBps,state\n");
+    bench_flag_open(b);
     for (size_t k = 0; k < BENCH_NUM; k++)
         if ((selected >> k & 1) && b->failed == NULL)
             benches[k].run(b);
@@ -137,6 +161,8 @@ static int run_all(struct bench *b, unsigned selected)
             fprintf(stderr, "mcomm_perf: --op: no figure of these sizes is called \"%s\"\n",
                     b->ops);
     }
+    if (b->failed == NULL)
+        bench_flag_close(b);
     free(b->src);
     free(b->dst);
     return b->failed != NULL;

@@ -47,16 +47,17 @@ static long choose_iterations(struct bench *b, bench_fn_t fn, size_t nbytes)
     return (long)iterations;
 }
 
-static void print_row(const struct bench *b, const char *op, size_t nbytes, double usec)
+static void print_row(const struct bench *b, const char *op, size_t nbytes, double usec,
+                      const char *state)
 {
     double gbps = usec > 0 ? (double)nbytes / usec / 1e3 : 0;
 
     if (b->rank != 0)
         return;
     if (b->is_csv)
-        printf("proj,%s,%d,%zu,%.3f,%.3f\n", op, b->size, nbytes, usec, gbps);
+        printf("proj,%s,%d,%zu,%.3f,%.3f,%s\n", op, b->size, nbytes, usec, gbps, state);
     else
-        printf("  %-14s %10zu B %12.3f us %9.3f GB/s\n", op, nbytes, usec, gbps);
+        printf("  %-20s %10zu B %12.3f us %9.3f GB/s\n", op, nbytes, usec, gbps);
     fflush(stdout);
 }
 
@@ -79,12 +80,14 @@ int bench_wants(const struct bench *b, const char *op, size_t nbytes)
 
 void bench_measure(struct bench *b, const char *op, bench_fn_t fn, size_t nbytes, double divisor)
 {
+    const char *before, *after;
     double seconds[BATCHES];
     long iterations, batch;
     int batches;
 
     if (b->failed != NULL || !bench_wants(b, op, nbytes))
         return;
+    before = bench_placement(b);
     iterations = choose_iterations(b, fn, nbytes);
     batches = iterations >= BATCHES ? BATCHES : (int)iterations;
     batch = iterations / batches;
@@ -92,9 +95,11 @@ void bench_measure(struct bench *b, const char *op, bench_fn_t fn, size_t nbytes
         seconds[i] = timed(b, fn, nbytes, batch) / (double)batch / divisor;
     if (b->failed != NULL)
         return;
+    after = bench_placement(b);
     qsort(seconds, (size_t)batches, sizeof(*seconds), compare_doubles);
     b->row_num++;
-    print_row(b, op, nbytes, seconds[batches / 2] * 1e6);
+    print_row(b, op, nbytes, seconds[batches / 2] * 1e6,
+              strcmp(before, after) == 0 ? before : "mixed");
 }
 
 void bench_check(struct bench *b, mcomm_err_t err, const char *what)
