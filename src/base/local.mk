@@ -1,7 +1,7 @@
 # L0 base: add files here, one line each.
 libmcomm_all_la_SOURCES += %D%/version.c
 libmcomm_all_la_SOURCES += %D%/err.c %D%/log.c %D%/mem.c %D%/hash.c %D%/clock.c %D%/handle.c
-libmcomm_all_la_SOURCES += %D%/lock.c %D%/wait.c %D%/loop.c
+libmcomm_all_la_SOURCES += %D%/lock.c %D%/wait.c %D%/presence.c %D%/presence.h %D%/loop.c
 libmcomm_all_la_SOURCES += %D%/err.h %D%/log.h %D%/mem.h %D%/list.h %D%/hash.h %D%/clock.h
 libmcomm_all_la_SOURCES += %D%/handle.h %D%/settings.h %D%/settings.def %D%/lock.h %D%/wait.h %D%/loop.h
 libmcomm_all_la_SOURCES += %D%/settings_warn.c

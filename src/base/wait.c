@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Waiting. Rounds of polling, in three stages: pauses, yields, sleep on the doorbell. A yield that
- * lasts over a millisecond shows a foreign process on the core: then sleeping at once is better
- * (a wake-up preempts, a yield waits for a time slice), for this wait and the next STICKY_FIRST;
- * where it is still there afterwards, for twice as many as before.
+ * lasts over a millisecond shows, unless peers had the core, a foreign process there: then sleeping
+ * at once is better (a wake-up preempts, a yield waits for a time slice), for STICKY_FIRST_NS;
+ * where it is still there afterwards, for twice as long as before.
  *
  * Of the threads that wait for something that completes under the engine lock (mci_wait_until), one
  * drives progress; the others sleep, each on a word of its own, until what they wait for is there
@@ -22,6 +22,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/loop.h"
+#include "base/presence.h"
 #include "base/settings.h"
 
 #include <errno.h>
@@ -39,9 +40,9 @@
 #define ROUNDS_PER_PAUSE 4 /* a pause lasts as long as two polls and delays what comes in it */
 #define YIELD_ROUNDS 200
 #define BUSY_LOOK 64 /* rounds with work between looks at the clock */
-#define YIELD_FOREIGN_NS 1000000.0
-#define STICKY_FIRST 32
-#define STICKY_MAX 2000
+#define YIELD_LATE_NS 1000000.0
+#define STICKY_FIRST_NS 1000000.0
+#define STICKY_MAX_NS 64000000.0
 #define GOOD_WAITS 64             /* since the last sleep at once: the foreign process had gone */
 #define SLEEP_MAX_NS 100000000    /* with membarrier: a bound that should never matter */
 #define SLEEP_NO_FENCE_NS 1000000 /* without: how late a wake-up may be */
@@ -56,7 +57,10 @@ static int doorbell_fd = -1;
 static bool is_shared; /* other processes may ring. lock: engine */
 static bool has_membarrier;
 static uint32_t spin_rounds;
-static uint32_t sticky_waits, sticky_next = STICKY_FIRST, good_waits; /* lock: engine */
+/* Waits sleep at once until that time; next time so much longer. lock: engine */
+static uint64_t sticky_until;
+static double sticky_next_ns = STICKY_FIRST_NS;
+static uint32_t good_waits;
 
 /* A thread that leaves progress to the driver. On its stack; in the list until it is woken. */
 struct passive {
@@ -105,6 +109,7 @@ mcomm_err_t mci_doorbell_start(void)
         return MCOMM_ERR_NO_MEM;
     }
     mci_doorbell_self = page;
+    mci_presence_back(mci_clock_ticks()); /* it starts */
     is_shared = false;
     has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
     return MCOMM_SUCCESS;
@@ -237,9 +242,11 @@ static void sleep_on_bell(int64_t ns)
     if (progress_all() > 0)
         return;
     mci_loop_take_over(); /* after the last poll, which would look like one more poller */
+    mci_presence_away(mci_clock_ticks());
     mci_engine_unlock();
     syscall(SYS_futex, &bell->seq, FUTEX_WAIT, seq, &ts, NULL, 0);
     mci_engine_lock();
+    mci_presence_back(mci_clock_ticks());
 }
 
 /*
@@ -271,20 +278,39 @@ static int wait_sleep(const struct mci_waiter *w)
     return events;
 }
 
+/* A foreign process is on the core. */
+static void wait_is_disturbed(uint64_t now)
+{
+    if (good_waits > GOOD_WAITS)
+        sticky_next_ns = STICKY_FIRST_NS;
+    sticky_until = now + (uint64_t)(sticky_next_ns / mci_clock_ns_per_tick);
+    sticky_next_ns = sticky_next_ns * 2 < STICKY_MAX_NS ? sticky_next_ns * 2 : STICKY_MAX_NS;
+    good_waits = 0;
+}
+
+static bool is_disturbed(void)
+{
+    if (__builtin_expect(sticky_until == 0, 1))
+        return false;
+    if (mci_clock_ticks() < sticky_until)
+        return true;
+    sticky_until = 0;
+    return false;
+}
+
 static void wait_yield(void)
 {
-    uint64_t begin = mci_clock_ticks();
+    uint64_t begin = mci_clock_ticks(), end;
 
+    mci_presence_away(begin);
     mci_engine_unlock();
     sched_yield();
     mci_engine_lock();
-    if ((double)(mci_clock_ticks() - begin) * mci_clock_ns_per_tick > YIELD_FOREIGN_NS) {
-        if (good_waits > GOOD_WAITS)
-            sticky_next = STICKY_FIRST;
-        sticky_waits = sticky_next;
-        sticky_next = sticky_next * 2 < STICKY_MAX ? sticky_next * 2 : STICKY_MAX;
-        good_waits = 0;
-    }
+    end = mci_clock_ticks();
+    mci_presence_back(end);
+    if ((double)(end - begin) * mci_clock_ns_per_tick > YIELD_LATE_NS &&
+        mci_presence_was_foreign(begin, end))
+        wait_is_disturbed(end);
 }
 
 static bool deadline_is_over(struct mci_waiter *w)
@@ -337,13 +363,9 @@ static inline mcomm_err_t wait_step(struct mci_waiter *w)
             return MCOMM_SUCCESS;
         return timed_out(w);
     }
-    if (idle == 2) {
-        if (sticky_waits > 0)
-            sticky_waits--;
-        else
-            good_waits++;
-    }
-    if (sticky_waits > 0 || idle > spin_rounds + YIELD_ROUNDS) {
+    if (idle == 2 && sticky_until == 0)
+        good_waits++;
+    if (idle > spin_rounds + YIELD_ROUNDS || is_disturbed()) {
         if (wait_sleep(w) > 0)
             w->idle_rounds = 1;
     } else if (idle > spin_rounds) {

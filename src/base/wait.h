@@ -3,8 +3,8 @@
 /*
  * The only place that waits. A waiting thread drives progress: it polls, spins a little if every
  * local rank has a core, then yields, and sleeps on its doorbell when a foreign process wants the
- * core (a yield that lasted over 1 ms) or nothing has come for long. Wakers ring only if the
- * doorbell says that somebody sleeps.
+ * core (a yield that lasted over 1 ms, and no peer had the core) or nothing has come for long.
+ * Wakers ring only if the doorbell says that somebody sleeps.
  */
 #ifndef MCI_BASE_WAIT_H
 #define MCI_BASE_WAIT_H
@@ -16,8 +16,12 @@
 
 /* One page of shared memory per process, mapped by its local peers. */
 struct mci_doorbell {
-    _Atomic uint32_t seq;      /* futex word; changed by every ring */
-    _Atomic uint32_t sleepers; /* threads asleep or about to be */
+    _Atomic uint32_t seq;       /* futex word; changed by every ring */
+    _Atomic uint32_t sleepers;  /* threads asleep or about to be */
+    struct mci_presence {       /* for presence.h */
+        _Atomic uint64_t since; /* twice the ticks, plus 1 if it is away */
+        _Atomic int32_t core;
+    } presence __attribute__((aligned(128)));
 };
 
 mcomm_err_t mci_doorbell_start(void); /* creates this process's page */

@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/presence.h"
 #include "base/settings.h"
 #include "rail/handshake.h"
 #include "rail/shm/shm_priv.h"
@@ -150,6 +151,7 @@ static bool bell_map(struct mci_shm_conn *conn)
     close(conn->bell_fd);
     conn->bell_fd = -1;
     conn->bell = page;
+    mci_presence_join(conn->bell);
     return true;
 }
 
@@ -357,8 +359,10 @@ void mci_shm_conn_reap(void)
         if (conn->rx_slots != NULL)
             mci_shm_rail.ring_nbytes -= conn->seg.ring_nbytes;
         mci_shm_seg_free(&conn->seg);
-        if (conn->bell != &no_bell)
+        if (conn->bell != &no_bell) {
+            mci_presence_leave(conn->bell);
             munmap(conn->bell, MCI_SHM_PAGE);
+        }
         mci_mem_free(conn->card);
         free(conn);
     }
