@@ -11,7 +11,7 @@
 #include "coll/node.h"
 
 #define TICK_NS 1000000 /* monitor's look at calls that nobody waits for */
-#define QUICK_LOOKS 16  /* looks at the own call between rounds of progress */
+#define QUICK_LOOKS 16  /* looks at the own call between rounds of progress, on an own core */
 
 static struct mci_list active; /* of struct coll_comm */
 static struct mci_loop_timer tick;
@@ -267,10 +267,11 @@ mcomm_err_t mci_coll_run_checked(struct mci_comm *comm, const struct coll_args *
     mci_coll_call_begin(&call, comm);
     if (!call.is_done) {
         struct coll_comm *cc = coll_comm_of(comm);
+        int looks = mci_wait_may_spin() ? QUICK_LOOKS : 1;
 
         mci_wait_begin(&limit, comm->timeout_ms);
         do {
-            for (int i = 0; i < QUICK_LOOKS && !call.is_done && cc->queue.next == &call.link; i++)
+            for (int i = 0; i < looks && !call.is_done && cc->queue.next == &call.link; i++)
                 mci_coll_comm_step(cc);
             if (!call.is_done)
                 err = mci_wait_step(&limit);

@@ -6,6 +6,7 @@
  * the members are kicked. Offer -> mapped or refused, to the offerer -> use or leave, to all.
  */
 #include "coll/node.h"
+#include "base/copy.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "topo/topo.h"
@@ -42,7 +43,7 @@ static void layout(struct coll_node *node)
 {
     size_t rings = RINGS_NBYTES / NODE_RING_NUM / (size_t)node->size;
 
-    node->stride = sizeof(struct node_words) + NODE_GENS * (sizeof(struct node_line) + NODE_SLOT) +
+    node->stride = sizeof(struct node_words) + NODE_GENS * sizeof(struct node_line) + NODE_SLOTS +
                    round_up((size_t)node->size * NODE_RING_NUM * sizeof(uint64_t), NODE_LINE);
     node->ring_nbytes = RING_MAX;
     while (node->ring_nbytes > RING_MIN && node->ring_nbytes > rings)
@@ -101,8 +102,8 @@ static struct coll_node *node_new(struct coll_comm *cc)
         node->owed[i] = words += n;
         node->owed_before[i] = words += n;
     }
-    node->is_far = true;
     node->left = -1;
+    node->is_far = !mci_copy_stays_cached;
     layout(node);
     return node;
 }

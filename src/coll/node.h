@@ -9,7 +9,7 @@
  * something to say in it writes a line of his own, number mod NODE_GENS, once all are past the
  * line's last call (they say so by their word "done"; a line of a call says that its writer is past
  * the call before). What it says lies
- *  - in the line itself, or in the slot behind it;
+ *  - in the line itself, or in the writer's slots, a ring of bytes of which the line tells where;
  *  - in the writer's two rings, IN (pieces that one other member each reads) and OUT (pieces that
  *    others read together). The line tells where the call begins in them and, as the call goes on,
  *    "put", up to where they are written; "acks" tell the writer how far a reader has come.
@@ -20,9 +20,10 @@
 #include "base/near.h"
 #include "coll/coll_priv.h"
 
-#define NODE_GENS 4u
+#define NODE_GENS 64u /* how many calls one may be ahead of another */
 #define NODE_INLINE 120u
-#define NODE_SLOT 8192u
+#define NODE_SLOT 8192u             /* at most of one contribution */
+#define NODE_SLOTS (4u * NODE_SLOT) /* of one member */
 #define NODE_LINE 128u
 #define NODE_FOLD_MAX 64 /* members whose vectors are folded at once */
 #define NODE_COUNTS_MAX ((int)(NODE_SLOT / sizeof(uint64_t))) /* in the header of a slot */
@@ -46,10 +47,11 @@ struct node_line {
     union {
         char data[NODE_INLINE];
         struct {
+            uint64_t slot;
             uint64_t base[NODE_RING_NUM];
-            char rest_of_cache_line[40];
+            char rest_of_cache_line[32];
             _Atomic uint64_t put[NODE_RING_NUM];
-        } ring;
+        };
     };
 } __attribute__((aligned(NODE_LINE)));
 
@@ -83,10 +85,12 @@ struct coll_node {
     size_t ring_nbytes;
     char *parts, *rings;
     /* lines */
-    uint64_t seq;      /* of the current call, or the last one */
-    uint64_t done_min; /* all are past this one, as last seen */
-    uint64_t *past;    /* of each member the same */
-    const void **srcs; /* size pointers, for folds */
+    uint64_t seq;                  /* of the current call, or the last one */
+    uint64_t done_min;             /* all are past this one, as last seen */
+    uint64_t *past;                /* of each member the same */
+    uint64_t slot_end;             /* of this member's slots: written up to there */
+    uint64_t slot_ends[NODE_GENS]; /* after each of the last calls */
+    const void **srcs;             /* size pointers, for folds */
     /* rings */
     struct mci_near near;
     bool is_far;
@@ -99,9 +103,11 @@ struct coll_node {
     uint64_t *seen[NODE_RING_NUM];        /* of each member's ring: put as last seen */
     struct node_flow { /* how far the call has come; chunks: a piece of each block */
         size_t piece, chunks;
+        size_t last_part, last_more; /* of the last chunk: its parts, how many are one longer */
         size_t put, reduced;
         int put_turn; /* pieces of the next chunk that are put */
         int unread;   /* members whose blocks are not complete */
+        int ready;    /* members whose shares of the part to be folded are there */
     } flow;
     size_t *got;   /* chunks, from each member */
     size_t *piece; /* of each member, where they differ */
@@ -116,16 +122,20 @@ static inline struct node_line *node_line_of(const struct coll_node *node, int r
 {
     return (struct node_line *)(void *)(node_words_of(node, rank) + 1) + seq % NODE_GENS;
 }
-static inline char *node_slot_of(const struct coll_node *node, int rank, uint64_t seq)
+static inline char *node_slots_of(const struct coll_node *node, int rank)
 {
-    return (char *)((struct node_line *)(void *)(node_words_of(node, rank) + 1) + NODE_GENS) +
-           (size_t)(seq % NODE_GENS) * NODE_SLOT;
+    return (char *)((struct node_line *)(void *)(node_words_of(node, rank) + 1) + NODE_GENS);
+}
+/* Of the current call, as the member's line tells. */
+static inline char *node_slot_of(const struct coll_node *node, int rank)
+{
+    return node_slots_of(node, rank) + node_line_of(node, rank, node->seq)->slot % NODE_SLOTS;
 }
 /* Where reader is in the ring of writer. */
 static inline _Atomic uint64_t *node_ack_of(const struct coll_node *node, enum node_ring ring,
                                             int reader, int writer)
 {
-    char *acks = node_slot_of(node, reader, 0) + NODE_GENS * NODE_SLOT;
+    char *acks = node_slots_of(node, reader) + NODE_SLOTS;
 
     return (_Atomic uint64_t *)(void *)acks + (size_t)ring * (size_t)node->size + writer;
 }
@@ -143,8 +153,11 @@ static inline bool node_waits_for(struct coll_node *node, int i)
 }
 
 /* ---- lines.c: who has come to which call ---- */
-/* All are past the call whose line the next one's takes. */
-bool mci_coll_line_is_free(struct coll_node *node);
+/* Go on to the next call, as one who only listens. */
+void mci_coll_line_pass(struct coll_node *node);
+/* Or as one who says something, with slot_nbytes in the slots. false: not yet: not all are past the
+ * call whose place that takes. */
+bool mci_coll_line_take(struct coll_node *node, size_t slot_nbytes);
 /* Has the member's line of the current call come? */
 static inline bool node_has_line(struct coll_node *node, int rank)
 {

@@ -3,13 +3,14 @@
 /* Room, positions and acknowledgements of the rings: see rings.h and node.h. */
 #include "coll/rings.h"
 
-bool mci_coll_rings_begin(struct coll_node *node, bool is_writer)
+bool mci_coll_rings_begin(struct coll_node *node, bool is_writer, size_t slot_nbytes)
 {
     size_t n = (size_t)node->size;
 
-    if (is_writer && !mci_coll_line_is_free(node))
+    if (!is_writer)
+        mci_coll_line_pass(node);
+    else if (!mci_coll_line_take(node, slot_nbytes))
         return false;
-    node->seq++;
     memset(&node->flow, 0, sizeof(node->flow));
     memset(node->got, 0, n * sizeof(*node->got));
     memset(node->heard, 0, n * sizeof(*node->heard));
@@ -23,8 +24,8 @@ void mci_coll_rings_say(struct coll_node *node)
     for (int i = 0; i < NODE_RING_NUM; i++) {
         node->own_before[i] = node->own[i];
         memcpy(node->owed_before[i], node->owed[i], (size_t)node->size * sizeof(*node->owed[i]));
-        line->ring.base[i] = node->own[i];
-        atomic_store_explicit(&line->ring.put[i], node->own[i], memory_order_relaxed);
+        line->base[i] = node->own[i];
+        atomic_store_explicit(&line->put[i], node->own[i], memory_order_relaxed);
     }
     mci_coll_line_say(node, NODE_IN_RING);
 }
@@ -44,18 +45,23 @@ bool mci_coll_ring_hear(struct coll_node *node, int writer)
     if (!node_has_line(node, writer))
         return false;
     for (int i = 0; i < NODE_RING_NUM; i++)
-        node->pos[i][writer] = node->seen[i][writer] = line->ring.base[i];
+        node->pos[i][writer] = node->seen[i][writer] = line->base[i];
     node->heard[writer] = true;
     return true;
 }
 
 bool mci_coll_ring_has(struct coll_node *node, enum node_ring ring, int writer, uint64_t pos)
 {
+    const _Atomic uint64_t *put = &node_line_of(node, writer, node->seq)->put[ring];
     uint64_t *seen = &node->seen[ring][writer], ticks;
 
     if (*seen >= pos)
         return true;
-    *seen = mci_near_load(&node_line_of(node, writer, node->seq)->ring.put[ring], &ticks);
+    if (node->is_crowded || mci_copy_stays_cached) {
+        *seen = atomic_load_explicit(put, memory_order_acquire);
+        return *seen >= pos || node_waits_for(node, writer);
+    }
+    *seen = mci_near_load(put, &ticks);
     if (*seen < pos)
         return node_waits_for(node, writer);
     mci_near_sample(&node->near, ticks);
@@ -103,7 +109,7 @@ void mci_coll_ring_put(struct coll_node *node, enum node_ring ring, int reader, 
             node->owed[ring][i] = end;
     else
         node->owed[ring][reader] = end;
-    atomic_store_explicit(&node_line_of(node, node->rank, node->seq)->ring.put[ring], end,
+    atomic_store_explicit(&node_line_of(node, node->rank, node->seq)->put[ring], end,
                           memory_order_release);
     if (reader == RING_ALL)
         mci_coll_node_ring_bells(node);

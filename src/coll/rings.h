@@ -44,8 +44,8 @@ static inline void ring_copy(const struct coll_node *node, void *dst, const void
         memcpy(dst, src, nbytes);
 }
 
-/* Beginning of a call. false: not yet; only if this member writes. */
-bool mci_coll_rings_begin(struct coll_node *node, bool is_writer);
+/* Beginning of a call, with so much in the slots. false: not yet; only if this member writes. */
+bool mci_coll_rings_begin(struct coll_node *node, bool is_writer, size_t slot_nbytes);
 /* A writer's line: where the call begins in its rings. */
 void mci_coll_rings_say(struct coll_node *node);
 void mci_coll_rings_end(struct coll_node *node);

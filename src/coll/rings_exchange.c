@@ -49,10 +49,19 @@ static size_t told_number(const struct coll_call *call, const struct coll_node *
 static uint64_t *told_by(const struct coll_node *node, int writer, enum node_where where)
 {
     return where == NODE_IN_LINE ? (uint64_t *)(void *)node_line_of(node, writer, node->seq)->data
-                                 : (uint64_t *)(void *)node_slot_of(node, writer, node->seq);
+                                 : (uint64_t *)(void *)node_slot_of(node, writer);
 }
 
 /* ---- blocks ---- */
+static size_t own_nbytes(const struct coll_call *call, int reader)
+{
+    const struct coll_args *args = &call->args;
+
+    return args->kind == COLL_SCATTERV || args->kind == COLL_ALLTOALLV
+               ? args->send_counts[reader] * args->elem
+               : coll_nbytes(args);
+}
+
 /* Of a writer whose line has come. */
 static size_t block_nbytes(const struct coll_call *call, const struct coll_node *node, int writer,
                            int reader)
@@ -61,17 +70,10 @@ static size_t block_nbytes(const struct coll_call *call, const struct coll_node 
 
     if (!is_counted(call))
         return coll_nbytes(&call->args);
+    if (writer == node->rank)
+        return own_nbytes(call, reader);
     told = told_by(node, writer, node_where_of(node, writer));
     return told[call->args.kind == COLL_GATHERV ? 0 : reader];
-}
-
-static size_t own_nbytes(const struct coll_call *call, int reader)
-{
-    const struct coll_args *args = &call->args;
-
-    return args->kind == COLL_SCATTERV || args->kind == COLL_ALLTOALLV
-               ? args->send_counts[reader] * args->elem
-               : coll_nbytes(args);
 }
 
 static const char *block_from(const struct coll_call *call, const void *input, int reader)
@@ -143,62 +145,76 @@ static void copy_own(const struct coll_call *call, const struct coll_node *node)
 }
 
 /* ---- writing ---- */
-/* The counts and, if they fit, the blocks. true: they did. */
-static bool tell(const struct coll_call *call, struct coll_node *node)
+/* Where the counts and, if they fit, the blocks go; bytes. */
+static enum node_where tell_where(const struct coll_call *call, const struct coll_node *node,
+                                  size_t *nbytes_p)
 {
-    size_t number = told_number(call, node), nbytes = number * sizeof(uint64_t);
-    enum node_where where;
-    uint64_t *told;
-    char *to;
+    size_t header = told_number(call, node) * sizeof(uint64_t), nbytes = header;
 
-    for (int i = 0; i < node->size && nbytes <= NODE_SLOT; i++)
-        if (is_pair(call, node->rank, i))
-            nbytes += own_nbytes(call, i) <= NODE_SLOT ? own_nbytes(call, i) : NODE_SLOT;
-    where = nbytes <= NODE_INLINE ? NODE_IN_LINE
-            : nbytes <= NODE_SLOT ? NODE_IN_SLOT
-                                  : NODE_IN_RING;
-    told = told_by(node, node->rank, where);
-    to = (char *)(told + number);
-    for (int i = 0; i < node->size; i++) {
+    for (int i = 0; i < node->size && nbytes <= NODE_SLOT; i++) {
         size_t mine = is_pair(call, node->rank, i) ? own_nbytes(call, i) : 0;
 
-        if (number > 1)
+        nbytes += mine <= NODE_SLOT ? mine : NODE_SLOT + 1;
+    }
+    *nbytes_p = nbytes <= NODE_SLOT ? nbytes : header;
+    return nbytes <= NODE_INLINE ? NODE_IN_LINE : nbytes <= NODE_SLOT ? NODE_IN_SLOT : NODE_IN_RING;
+}
+
+static void tell(const struct coll_call *call, struct coll_node *node, enum node_where where)
+{
+    uint64_t *told = told_by(node, node->rank, where);
+    char *to = (char *)(told + told_number(call, node));
+
+    for (int i = 0; i < node->size; i++) {
+        bool has_block = is_pair(call, node->rank, i);
+        size_t mine = has_block ? own_nbytes(call, i) : 0;
+
+        if (call->args.kind != COLL_GATHERV)
             told[i] = mine;
-        else if (mine > 0 || is_pair(call, node->rank, i))
+        else if (has_block)
             told[0] = mine;
         if (where == NODE_IN_RING || mine == 0)
             continue;
         memcpy(to, block_from(call, coll_input(&call->args), i), mine);
         to += mine;
     }
-    if (where == NODE_IN_RING)
-        return false;
-    mci_coll_line_say(node, where);
-    return true;
+}
+
+static void begin_writing(struct coll_call *call, struct coll_node *node, enum node_where where)
+{
+    struct node_flow *flow = &node->flow;
+
+    if (is_counted(call))
+        tell(call, node, where);
+    if (where != NODE_IN_RING) {
+        mci_coll_line_say(node, where);
+        return;
+    }
+    mci_coll_rings_say(node);
+    flow->piece = piece_of_writer(call, node, node->rank);
+    for (int i = 0; i < node->size; i++) {
+        size_t nbytes = is_pair(call, node->rank, i) ? own_nbytes(call, i) : 0;
+        size_t chunks = (nbytes + flow->piece - 1) / flow->piece;
+
+        if (chunks > flow->chunks)
+            flow->chunks = chunks;
+    }
 }
 
 static bool begin(struct coll_call *call, struct coll_node *node)
 {
-    struct node_flow *flow = &node->flow;
-    bool has_said = false, writes = is_writer(call, node);
+    enum node_where where = NODE_IN_RING;
+    bool writes = is_writer(call, node);
+    size_t nbytes = 0;
 
-    if (!mci_coll_rings_begin(node, writes))
-        return false;
     if (writes && is_counted(call))
-        has_said = tell(call, node);
-    if (writes && !has_said)
-        mci_coll_rings_say(node);
-    if (writes && !has_said)
-        flow->piece = piece_of_writer(call, node, node->rank);
-    for (int i = 0; i < node->size; i++) {
-        size_t chunks = 0;
-
-        if (flow->piece > 0 && is_pair(call, node->rank, i))
-            chunks = (own_nbytes(call, i) + flow->piece - 1) / flow->piece;
-        if (chunks > flow->chunks)
-            flow->chunks = chunks;
-        flow->unread += is_pair(call, i, node->rank);
-    }
+        where = tell_where(call, node, &nbytes);
+    if (!mci_coll_rings_begin(node, writes, where != NODE_IN_LINE ? nbytes : 0))
+        return false;
+    if (writes)
+        begin_writing(call, node, where);
+    for (int i = 0; i < node->size; i++)
+        node->flow.unread += is_pair(call, i, node->rank);
     copy_own(call, node);
     return true;
 }
@@ -279,11 +295,12 @@ static void take_told(struct coll_call *call, struct coll_node *node, int writer
     complete(node, writer);
 }
 
-static void too_long(struct coll_call *call, int writer, size_t nbytes)
+static void differ(struct coll_call *call, int writer, size_t nbytes)
 {
-    call->err = mci_err_set(MCOMM_ERR_TRUNCATE, "%s: rank %d sends %zu bytes, %zu are expected",
-                            mci_coll_kind_name(call->args.kind), coll_rank_of(call, writer), nbytes,
-                            room_nbytes(call, writer));
+    call->err =
+        mci_err_set(MCOMM_ERR_MISMATCH, "%s: rank %d sends %zu bytes where rank %d expects %zu",
+                    mci_coll_kind_name(call->args.kind), coll_rank_of(call, writer), nbytes,
+                    call->comm->rank, room_nbytes(call, writer));
 }
 
 /* true: it went on, or ended the call with an error. */
@@ -297,8 +314,8 @@ static bool get(struct coll_call *call, struct coll_node *node, int writer)
         return false;
     nbytes = block_nbytes(call, node, writer, node->rank);
     if (*got == 0) {
-        if (nbytes > room_nbytes(call, writer)) {
-            too_long(call, writer, nbytes);
+        if (nbytes != room_nbytes(call, writer)) {
+            differ(call, writer, nbytes);
             return true;
         }
         if (is_counted(call) && node_where_of(node, writer) != NODE_IN_RING) {
@@ -309,6 +326,8 @@ static bool get(struct coll_call *call, struct coll_node *node, int writer)
     }
     piece = node->piece[writer];
     if (nbytes > 0) {
+        if (!mci_coll_ring_has(node, NODE_IN, writer, node->pos[NODE_IN][writer] + 1))
+            return false;
         place = piece_in(call, node, writer, piece, &after);
         if (!mci_coll_ring_has(node, NODE_IN, writer, place.end))
             return false;

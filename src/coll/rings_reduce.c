@@ -23,12 +23,13 @@ static bool is_scatter(const struct coll_call *call)
 static size_t part_count(const struct coll_call *call, const struct coll_node *node, size_t chunk,
                          int owner)
 {
-    size_t piece = node->flow.piece, all = piece * (size_t)node->size, rest;
+    const struct node_flow *flow = &node->flow;
 
     if (is_scatter(call))
-        return mci_coll_piece_of(coll_share(&call->args, owner), piece, chunk);
-    rest = mci_coll_piece_of(call->args.count, all, chunk);
-    return coll_part(rest, node->size, owner + 1) - coll_part(rest, node->size, owner);
+        return mci_coll_piece_of(coll_share(&call->args, owner), flow->piece, chunk);
+    if (chunk < flow->chunks - 1)
+        return flow->piece;
+    return flow->last_part + ((size_t)owner < flow->last_more);
 }
 
 /* Its first element in the whole input. */
@@ -36,11 +37,15 @@ static size_t part_first(const struct coll_call *call, const struct coll_node *n
                          int owner)
 {
     const struct coll_args *args = &call->args;
-    size_t piece = node->flow.piece, all = piece * (size_t)node->size, first = chunk * piece;
+    const struct node_flow *flow = &node->flow;
+    size_t first = chunk * flow->piece, at = (size_t)owner;
 
-    if (!is_scatter(call))
-        return chunk * all +
-               coll_part(mci_coll_piece_of(args->count, all, chunk), node->size, owner);
+    if (!is_scatter(call)) {
+        first *= (size_t)node->size;
+        if (chunk < flow->chunks - 1)
+            return first + at * flow->piece;
+        return first + at * flow->last_part + (at < flow->last_more ? at : flow->last_more);
+    }
     for (int i = 0; i < owner; i++)
         first += coll_share(args, i);
     return first;
@@ -53,7 +58,7 @@ static bool begin(struct coll_call *call, struct coll_node *node)
     size_t block = is_scatter(call) ? 0 : args->count / (size_t)node->size + 1, chunk, most;
     size_t unit = 64 / args->elem > 0 ? 64 / args->elem : 1;
 
-    if (!mci_coll_rings_begin(node, true))
+    if (!mci_coll_rings_begin(node, true, 0))
         return false;
     mci_coll_rings_say(node);
     for (int i = 0; i < node->size && is_scatter(call); i++)
@@ -63,6 +68,12 @@ static bool begin(struct coll_call *call, struct coll_node *node)
     flow->piece = (most / args->elem + unit - 1) / unit * unit;
     chunk = is_scatter(call) ? flow->piece : flow->piece * (size_t)node->size;
     flow->chunks = ((is_scatter(call) ? block : args->count) + chunk - 1) / chunk;
+    if (!is_scatter(call) && flow->chunks > 0) {
+        size_t rest = args->count - (flow->chunks - 1) * chunk;
+
+        flow->last_part = rest / (size_t)node->size;
+        flow->last_more = rest % (size_t)node->size;
+    }
     if (args->kind == COLL_ALLREDUCE || (args->kind == COLL_REDUCE && node->rank == args->root))
         flow->unread = node->size - 1;
     return true;
@@ -160,39 +171,38 @@ static bool has_out(const struct coll_call *call, const struct coll_node *node)
     return args->kind == COLL_ALLREDUCE || (args->kind == COLL_REDUCE && node->rank != args->root);
 }
 
-/* Are all members' shares of my part there? srcs is set then. */
+/* Are all members' shares of my part there? Each is looked for until it is; then srcs tells where
+ * it begins, and pos where the writer's next chunk does. */
 static bool has_all(struct coll_call *call, struct coll_node *node, size_t first)
 {
-    for (int i = 0; i < node->size; i++) {
+    int *i = &node->flow.ready;
+
+    for (; *i < node->size; ++*i) {
         struct ring_place in;
         uint64_t after;
 
-        if (i == node->rank) {
-            node->srcs[i] = coll_at(coll_input(&call->args), first * call->args.elem);
+        if (*i == node->rank) {
+            node->srcs[*i] = coll_at(coll_input(&call->args), first * call->args.elem);
             continue;
         }
-        if (!mci_coll_ring_hear(node, i))
+        if (!mci_coll_ring_hear(node, *i) ||
+            !mci_coll_ring_has(node, NODE_IN, *i, node->pos[NODE_IN][*i] + 1))
             return false;
-        in = part_in(call, node, i, &after);
-        if (!mci_coll_ring_has(node, NODE_IN, i, in.end))
+        in = part_in(call, node, *i, &after);
+        if (!mci_coll_ring_has(node, NODE_IN, *i, in.end))
             return false;
-        node->srcs[i] = ring_at(node, NODE_IN, i, in.begin);
+        node->srcs[*i] = ring_at(node, NODE_IN, *i, in.begin);
+        node->pos[NODE_IN][*i] = after;
     }
     return true;
 }
 
-/* This chunk is read: where the next one begins in the members' rings. */
-static void pass(struct coll_call *call, struct coll_node *node)
+static void ack_all(struct coll_node *node)
 {
-    for (int i = 0; i < node->size; i++) {
-        uint64_t after;
-
-        if (i == node->rank)
-            continue;
-        part_in(call, node, i, &after);
-        node->pos[NODE_IN][i] = after;
-        mci_coll_ring_ack(node, NODE_IN, i, after);
-    }
+    for (int i = 0; i < node->size; i++)
+        if (i != node->rank)
+            mci_coll_ring_ack(node, NODE_IN, i, node->pos[NODE_IN][i]);
+    node->flow.ready = 0;
 }
 
 static bool reduce(struct coll_call *call, struct coll_node *node)
@@ -220,7 +230,7 @@ static bool reduce(struct coll_call *call, struct coll_node *node)
         if (has_ring)
             mci_coll_ring_put(node, NODE_OUT, args->kind == COLL_REDUCE ? args->root : RING_ALL,
                               out.end);
-        pass(call, node);
+        ack_all(node);
     }
     flow->reduced++; /* who has no part of this chunk has none of the next ones */
     return true;

@@ -13,7 +13,7 @@ static bool begin(struct coll_call *call, struct coll_node *node)
     struct node_flow *flow = &node->flow;
     bool is_last = node->rank == node->size - 1;
 
-    if (!mci_coll_rings_begin(node, !is_last))
+    if (!mci_coll_rings_begin(node, !is_last, 0))
         return false;
     if (!is_last)
         mci_coll_rings_say(node);

@@ -96,7 +96,7 @@ static bool begin(struct coll_call *call, struct coll_node *node)
     size_t nbytes = block_nbytes(call, node->rank);
     bool writes = is_writer(call, node->rank);
 
-    if (!mci_coll_rings_begin(node, writes))
+    if (!mci_coll_rings_begin(node, writes, 0))
         return false;
     for (int i = 0; i < node->size; i++)
         flow->unread += i != node->rank && is_writer(call, i) && !is_complete(call, node, i);

@@ -113,22 +113,27 @@ bool mci_coll_slots_fit(const struct coll_call *call, const struct coll_node *no
 }
 
 /* ---- saying ---- */
-static void say(struct coll_node *node, const void *data, size_t nbytes)
+static bool say(struct coll_node *node, const void *data, size_t nbytes)
 {
+    bool is_short = nbytes <= NODE_INLINE;
+
+    if (!mci_coll_line_take(node, is_short ? 0 : nbytes))
+        return false;
     if (nbytes == 8)
         memcpy(node_line_of(node, node->rank, node->seq)->data, data, 8);
     else if (nbytes > 0)
-        memcpy(nbytes <= NODE_INLINE ? node_line_of(node, node->rank, node->seq)->data
-                                     : node_slot_of(node, node->rank, node->seq),
+        memcpy(is_short ? node_line_of(node, node->rank, node->seq)->data
+                        : node_slot_of(node, node->rank),
                data, nbytes);
-    mci_coll_line_say(node, nbytes <= NODE_INLINE ? NODE_IN_LINE : NODE_IN_SLOT);
+    mci_coll_line_say(node, is_short ? NODE_IN_LINE : NODE_IN_SLOT);
+    return true;
 }
 
 /* ---- listening ---- */
 static const char *content(const struct coll_node *node, int rank, size_t nbytes)
 {
     return nbytes <= NODE_INLINE ? node_line_of(node, rank, node->seq)->data
-                                 : node_slot_of(node, rank, node->seq);
+                                 : node_slot_of(node, rank);
 }
 
 /* Of members [0, end), each of whom said so many bytes, count elements from offset on. */
@@ -257,13 +262,10 @@ bool mci_coll_slots_step(struct coll_call *call)
     int end, first = listens_from(call, node, &end);
 
     if (call->stage == SLOTS_SAY) {
-        bool is_said = speaks(call);
-
-        if (is_said && !mci_coll_line_is_free(node))
+        if (!speaks(call))
+            mci_coll_line_pass(node);
+        else if (!say(node, my_words(call), my_nbytes(call, node)))
             return false;
-        node->seq++;
-        if (is_said)
-            say(node, my_words(call), my_nbytes(call, node));
         call->cursor = first;
         call->stage = SLOTS_LISTEN;
     }
