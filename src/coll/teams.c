@@ -9,8 +9,8 @@
  */
 #include "coll/stages.h"
 
-#define PART_NBYTES ((size_t)512 << 10)
-#define PARTS_MAX 32
+#define PART_NBYTES ((size_t)256 << 10)
+#define PARTS_MAX 128
 
 coll_stage_t mci_coll_on_node(struct coll_call *call, coll_stage_t after, struct coll_args args)
 {
