@@ -24,6 +24,8 @@
 #include "pt2pt/pt2pt.h"
 #include "rma/rma.h"
 
+#include <string.h>
+
 /* ---- one collective ------------------------------------------------------------------------- */
 struct coll_call;
 struct coll_rules;
@@ -223,6 +225,12 @@ static inline mcomm_op_t coll_fold_op(const struct coll_call *call)
 static inline char *coll_at(const void *buf, size_t nbytes)
 {
     return (char *)(uintptr_t)buf + nbytes;
+}
+/* Of nothing the pointers may be anything. */
+static inline void coll_copy(void *dst, const void *src, size_t nbytes)
+{
+    if (nbytes > 0)
+        memcpy(dst, src, nbytes);
 }
 /* The vector or blocks to read: sendbuf, or recvbuf if in place. */
 static inline const void *coll_input(const struct coll_args *args)

@@ -140,8 +140,8 @@ static void copy_own(const struct coll_call *call, const struct coll_node *node)
         args->kind == COLL_ALLTOALL || args->kind == COLL_ALLTOALLV || node->rank == args->root;
 
     if (is_among && args->sendbuf != MCOMM_IN_PLACE && args->recvbuf != MCOMM_IN_PLACE)
-        memcpy(block_to(call, node->rank), block_from(call, args->sendbuf, node->rank),
-               own_nbytes(call, node->rank));
+        coll_copy(block_to(call, node->rank), block_from(call, args->sendbuf, node->rank),
+                  own_nbytes(call, node->rank));
 }
 
 /* ---- writing ---- */
@@ -175,7 +175,7 @@ static void tell(const struct coll_call *call, struct coll_node *node, enum node
             told[0] = mine;
         if (where == NODE_IN_RING || mine == 0)
             continue;
-        memcpy(to, block_from(call, coll_input(&call->args), i), mine);
+        coll_copy(to, block_from(call, coll_input(&call->args), i), mine);
         to += mine;
     }
 }
@@ -291,7 +291,7 @@ static void take_told(struct coll_call *call, struct coll_node *node, int writer
 
     for (int i = 0; i < node->rank && !is_one; i++)
         from += told[i];
-    memcpy(block_to(call, writer), from, told[is_one ? 0 : node->rank]);
+    coll_copy(block_to(call, writer), from, told[is_one ? 0 : node->rank]);
     complete(node, writer);
 }
 

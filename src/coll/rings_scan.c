@@ -31,7 +31,7 @@ static void fold(const struct coll_call *call, void *to, const char *prefix, con
     if (prefix != NULL)
         mci_fold_two(to, prefix, input, count, args->dtype, args->op);
     else if (to != input)
-        memcpy(to, input, count * args->elem);
+        coll_copy(to, input, count * args->elem);
 }
 
 static bool one_piece(struct coll_call *call, struct coll_node *node)

@@ -106,7 +106,7 @@ static bool begin(struct coll_call *call, struct coll_node *node)
     flow->piece = mci_coll_piece_nbytes(node, nbytes);
     flow->chunks = (nbytes + flow->piece - 1) / flow->piece;
     if (!has_copy(call) && nbytes > 0)
-        memcpy(block_to(call, node->rank), call->args.sendbuf, nbytes);
+        coll_copy(block_to(call, node->rank), call->args.sendbuf, nbytes);
     return true;
 }
 

@@ -170,9 +170,9 @@ static void collect(struct coll_call *call, const struct coll_node *node, size_t
         if (nbytes == 0)
             continue;
         if (i != node->rank)
-            memcpy(block_to(args, i), content(node, i, blocks_said * nbytes) + offset, nbytes);
+            coll_copy(block_to(args, i), content(node, i, blocks_said * nbytes) + offset, nbytes);
         else if (args->sendbuf != MCOMM_IN_PLACE)
-            memcpy(block_to(args, i), coll_at(args->sendbuf, offset), nbytes);
+            coll_copy(block_to(args, i), coll_at(args->sendbuf, offset), nbytes);
     }
 }
 
@@ -185,9 +185,9 @@ static void take_from_root(struct coll_call *call, const struct coll_node *node,
     if (nbytes == 0)
         return;
     if (!is_root(call))
-        memcpy(args->recvbuf, content(node, args->root, said) + offset, nbytes);
+        coll_copy(args->recvbuf, content(node, args->root, said) + offset, nbytes);
     else if (args->kind == COLL_SCATTER && args->recvbuf != MCOMM_IN_PLACE)
-        memcpy(args->recvbuf, coll_at(args->sendbuf, offset), nbytes);
+        coll_copy(args->recvbuf, coll_at(args->sendbuf, offset), nbytes);
 }
 
 static void take(struct coll_call *call, struct coll_node *node)
