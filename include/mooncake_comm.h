@@ -698,9 +698,9 @@ MCOMM_EXPORT mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp
  * Counts and displacements are elements. Buffers may not overlap; sendbuf may be MCOMM_IN_PLACE
  * where a comment says what is read then. Count 0 is legal, with any buffer pointers. What only
  * the root uses may be anything elsewhere. Operations are folded in rank order whenever op does not
- * commute; every rank of one call gets the same bits. Integers wrap. 16- and 8-bit floats are added
- * in float and rounded once over all ranks that share a node (by messages: at each step); all their
- * NaNs become one. MIN and MAX of a NaN and a number: the lower ranks' one.
+ * commute; every rank of one call gets the same bits. Integers wrap. Sums, products and averages of
+ * 16- and 8-bit floats are made in float and rounded once, over all ranks; all their NaNs become
+ * one. MIN and MAX of a NaN and a number: the lower ranks' one.
  *
  * A member that died, or finalized without a call that others wait for, makes the others return
  * MCOMM_ERR_PROC_FAILED; some may have succeeded, and the buffers are undefined. With MCOMM_CHECK=1
