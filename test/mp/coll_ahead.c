@@ -7,6 +7,8 @@
  */
 #include "mp.h"
 
+#include <time.h>
+
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,7 +52,7 @@ static void expect_sum(int round, int end, size_t count)
 static void late(int round, int rank)
 {
     if (mp_rank == rank && round % 7 == 0)
-        usleep(300);
+        nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
 }
 
 static void bcast_round(int round, size_t count)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -65,7 +66,7 @@ int main(void)
         mcomm_peer_desc_t peer = {.struct_size = sizeof(peer)};
 
         do { /* the monitor thread connects */
-            usleep(1000);
+            sched_yield();
             OK(mcomm_peer_query(MCOMM_COMM_WORLD, rank, 1, &peer));
         } while (strcmp(peer.rail, "none") == 0);
         if (rank != mp_rank && strcmp(peer.rail, "shm") != 0)
