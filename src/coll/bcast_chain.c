@@ -18,7 +18,7 @@ mcomm_err_t mci_coll_bcast_chain(struct coll_call *call)
     const struct coll_args *args = &call->args;
     int size = call->team.size, vrank = (call->team.rank - args->root + size) % size;
     int prev = (call->team.rank + size - 1) % size, next = (call->team.rank + 1) % size;
-    size_t nbytes = coll_nbytes(args);
+    size_t nbytes = coll_nbytes(args), offset = 0;
     mcomm_err_t err = mci_coll_plan_new(call);
 
     if (err != MCOMM_SUCCESS)
@@ -27,7 +27,7 @@ mcomm_err_t mci_coll_bcast_chain(struct coll_call *call)
         mci_coll_plan_recv(call->plan, args->recvbuf, chunk_nbytes(nbytes, 0), prev);
         mci_coll_plan_round(call->plan);
     }
-    for (size_t offset = 0; offset < nbytes; offset += CHAIN_CHUNK) {
+    do { /* a vector of no bytes is one chunk, too */
         size_t after = offset + chunk_nbytes(nbytes, offset);
 
         if (vrank + 1 < size)
@@ -36,6 +36,7 @@ mcomm_err_t mci_coll_bcast_chain(struct coll_call *call)
             mci_coll_plan_recv(call->plan, coll_at(args->recvbuf, after),
                                chunk_nbytes(nbytes, after), prev);
         mci_coll_plan_round(call->plan);
-    }
+        offset = after;
+    } while (offset < nbytes);
     return mci_coll_plan_end(call->plan);
 }

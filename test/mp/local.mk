@@ -35,7 +35,7 @@ MP_PROGS += %D%/coll_all %D%/coll_op %D%/coll_huge
 	%D%/coll_trial_value.c %D%/coll_trial.h $(FOLD_ORACLE)
 %C%_coll_all_LDADD = $(LDADD) -lm -lpthread
 MP_CASES += %D%/coll_all.mp %D%/coll_all_nodes.mp %D%/coll_all_pmix.mp %D%/coll_all_leaders.mp \
-	%D%/coll_all_check.mp %D%/coll_all_threads.mp %D%/coll_all_long.mp \
+	%D%/coll_all_any_length.mp %D%/coll_all_check.mp %D%/coll_all_threads.mp %D%/coll_all_long.mp \
 	%D%/coll_all_threads_long.mp %D%/coll_rules.mp %D%/coll_far_leaders.mp \
 	%D%/coll_far_slices.mp %D%/coll_far_check.mp %D%/coll_op.mp %D%/coll_huge.mp \
 	%D%/coll_huge_long.mp
