@@ -380,7 +380,9 @@ static mcomm_err_t await_published(struct mci_rt *rt, const char *key, int rank,
 /*
  * Until all ranks of this node have published key. Nobody goes to a fence before, since PMIx's
  * servers crash or hang at their end after one that a rank never came to. The first of the node
- * asks for all others' key, and then publishes the go-ahead that they ask for.
+ * asks for all others' key, and then publishes the go-ahead that they ask for. The fence is still
+ * needed on one node: servers of PMIx 5 answer wrongly, or not at all, while a rank dies, and after
+ * it nothing is asked of them.
  */
 static mcomm_err_t await_node(struct mci_rt *rt, const char *key, const int *ranks, int num)
 {
@@ -416,7 +418,7 @@ mcomm_err_t mci_rt_pmix_publish(struct mci_rt *rt, const char *key, void *bytes,
     if (err == MCOMM_SUCCESS && num > 0)
         err = await_node(rt, key, ranks, num);
     mci_mem_free(ranks);
-    if (err != MCOMM_SUCCESS || num == rt->info.size)
+    if (err != MCOMM_SUCCESS)
         return err;
     err = fence_start(&fence);
     return err == MCOMM_SUCCESS ? fence_wait(rt, key, fence) : err;
