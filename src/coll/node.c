@@ -319,7 +319,8 @@ struct coll_node *mci_coll_node_get(struct coll_comm *cc, bool *is_plain_p)
     if (node != NULL && node->state == NODE_READY)
         return node;
     if (!cc->is_plain && node == NULL) {
-        if (cc->tiers.local_size == 1 || !mci_settings.shm)
+        if (cc->tiers.local_size == 1 || cc->tiers.local_size > NODE_MEMBERS_MAX ||
+            !mci_settings.shm)
             cc->is_plain = true;
         else if (cc->tiers.local_rank == 0)
             offer(cc);

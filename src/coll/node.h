@@ -25,7 +25,8 @@
 #define NODE_SLOT 8192u             /* at most of one contribution */
 #define NODE_SLOTS (4u * NODE_SLOT) /* of one member */
 #define NODE_LINE 128u
-#define NODE_FOLD_MAX 64 /* members whose vectors are folded at once */
+#define NODE_FOLD_MAX 64      /* members whose vectors are folded at once */
+#define NODE_MEMBERS_MAX 4096 /* a ring holds a piece of at least 64 bytes for each */
 #define NODE_COUNTS_MAX ((int)(NODE_SLOT / sizeof(uint64_t))) /* in the header of a slot */
 
 enum node_ring {

@@ -291,7 +291,7 @@ static void take_told(struct coll_call *call, struct coll_node *node, int writer
 
     for (int i = 0; i < node->rank && !is_one; i++)
         from += told[i];
-    coll_copy(block_to(call, writer), from, told[is_one ? 0 : node->rank]);
+    coll_copy(block_to(call, writer), from, room_nbytes(call, writer));
     complete(node, writer);
 }
 
@@ -312,10 +312,10 @@ static bool get(struct coll_call *call, struct coll_node *node, int writer)
 
     if (*got == COMPLETE || !is_pair(call, writer, node->rank) || !mci_coll_ring_hear(node, writer))
         return false;
-    nbytes = block_nbytes(call, node, writer, node->rank);
+    nbytes = room_nbytes(call, writer); /* told once, and not believed again */
     if (*got == 0) {
-        if (nbytes != room_nbytes(call, writer)) {
-            differ(call, writer, nbytes);
+        if (block_nbytes(call, node, writer, node->rank) != nbytes) {
+            differ(call, writer, block_nbytes(call, node, writer, node->rank));
             return true;
         }
         if (is_counted(call) && node_where_of(node, writer) != NODE_IN_RING) {
