@@ -25,22 +25,14 @@ static void ask_all(struct coll_node *node)
     find_least(node);
 }
 
-/*
- * Who was too far ahead waits until it is so by half only, so that it is not put to sleep and woken
- * again for every call. The others need nothing more of it to come that far.
- */
 static bool is_free(const struct coll_node *node, uint64_t slot_end)
 {
-    unsigned part = node->is_ahead ? 2 : 1;
-
-    return (node->seq + 1 - node->done_min <= NODE_GENS / part &&
-            slot_end - node->slot_ends[node->done_min % NODE_GENS] <= NODE_SLOTS / part) ||
-           node->done_min == node->seq;
+    return node->seq + 1 - node->done_min <= NODE_GENS &&
+           slot_end - node->slot_ends[node->done_min % NODE_GENS] <= NODE_SLOTS;
 }
 
 static bool wait_for_last(struct coll_node *node)
 {
-    node->is_ahead = true;
     for (int i = 0; i < node->size; i++)
         if (i != node->rank && node->past[i] == node->done_min)
             node_waits_for(node, i);
@@ -66,7 +58,6 @@ bool mci_coll_line_take(struct coll_node *node, size_t slot_nbytes)
         ask_all(node);
     if (!is_free(node, end))
         return wait_for_last(node);
-    node->is_ahead = false;
     if (slot_nbytes > 0)
         node->slot_end = end;
     mci_coll_line_pass(node);

@@ -91,7 +91,6 @@ struct coll_node {
     uint64_t *past;                /* of each member the same */
     uint64_t slot_end;             /* of this member's slots: written up to there */
     uint64_t slot_ends[NODE_GENS]; /* after each of the last calls */
-    bool is_ahead;                 /* too far, when it last looked */
     const void **srcs;             /* size pointers, for folds */
     /* rings */
     struct mci_near near;
