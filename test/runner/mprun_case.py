@@ -26,7 +26,6 @@ KEYS = {
     "match": ([], True),
     "exit": ("0", False),
     "dies": ("", False),
-    "launcher_may_crash": ("no", False),
     "kill_all": ("0", False),
     "hosts": ("", False),
     "nics": ("1", False),
@@ -59,7 +58,6 @@ class Variant:
         self.needs = [need for words in case["needs"] for need in words.split(",") if need]
         self.match = case["match"]
         self.exit = int(case["exit"])
-        self.launcher_may_crash = case["launcher_may_crash"] == "yes"
         self.dies = {int(rank) for rank in case["dies"].split(",") if rank}
         self.kill_all = int(case["kill_all"])
         self.hosts = int(case["hosts"] or 0)

@@ -215,9 +215,6 @@ class Run:
             return False
         if label == "launcher" and self.variant.dies:
             return False  # launchers report the death that was asked for; see launched_ranks()
-        if (label == "launcher" and status == -signal.SIGSEGV and
-                self.variant.launcher_may_crash):
-            return False
         return status not in (self.variant.exit, SKIPPED)
 
     def wait(self):
