@@ -7,11 +7,8 @@
  */
 #include "mp.h"
 
-#include <time.h>
-
 #include <stdint.h>
-#include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #define ROUNDS 400
 #define MOST 40000
