@@ -196,6 +196,18 @@ static mcomm_err_t check_buffers(const struct mci_comm *comm, const struct coll_
     return err;
 }
 
+/* Lists that only others look at may be anywhere. */
+static void forget_lists(const struct mci_comm *comm, struct coll_args *args)
+{
+    bool is_root = comm->rank == args->root;
+
+    if (args->kind == COLL_GATHERV && !is_root)
+        args->recv_counts = args->recv_displs = NULL;
+    if ((args->kind == COLL_SCATTERV && !is_root) ||
+        (args->kind == COLL_ALLTOALLV && args->sendbuf == MCOMM_IN_PLACE))
+        args->send_counts = args->send_displs = NULL;
+}
+
 mcomm_err_t mci_coll_check_args(const struct mci_comm *comm, struct coll_args *args)
 {
     unsigned what = traits[args->kind];
@@ -219,5 +231,6 @@ mcomm_err_t mci_coll_check_args(const struct mci_comm *comm, struct coll_args *a
         err =
             mci_check_count("count", args->count,
                             args->elem * (what & (SENDS_ALL | RECVS_ALL) ? (size_t)comm->size : 1));
+    forget_lists(comm, args);
     return err == MCOMM_SUCCESS ? check_buffers(comm, args) : err;
 }
