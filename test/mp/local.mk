@@ -58,7 +58,7 @@ MP_CASES += %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp %D%/coll_de
 	%D%/coll_leave_never_later.mp
 MP_PROGS += %D%/coll_storm %D%/coll_calls %D%/coll_memory %D%/coll_full %D%/coll_ahead
 MP_CASES += %D%/coll_ahead.mp %D%/coll_ahead_no_shm.mp
-EXTRA_DIST += %D%/coll_check.h
+EXTRA_DIST += %D%/coll_check.h %D%/coll_kinds.h
 %C%_coll_calls_LDADD = $(LDADD) -lpthread
 MP_CASES += %D%/coll_full.mp %D%/coll_storm2.mp %D%/coll_storm4.mp %D%/coll_storm7.mp %D%/coll_storm_nodes.mp \
 	%D%/coll_storm_long.mp %D%/coll_threads.mp %D%/coll_outstanding.mp %D%/coll_freed.mp \
