@@ -14,6 +14,7 @@
 
 static struct small smalls[LIVE];
 static int64_t large_in[LARGE], large_out[LARGE];
+static size_t counts[SMALL_RANKS], places[SMALL_RANKS]; /* of blocks of it */
 static mcomm_comm_t comm;
 
 static void die_soon(void)
@@ -31,6 +32,49 @@ static mcomm_err_t first_of(mcomm_err_t a, mcomm_err_t b)
     return a != MCOMM_SUCCESS ? a : b;
 }
 
+static void counts_make(void)
+{
+    size_t n = LARGE / (size_t)mp_size;
+
+    for (int r = 0; r < mp_size; r++) {
+        counts[r] = n;
+        places[r] = (size_t)r * n;
+    }
+}
+
+#define LARGE_CALL(name, ...)                                                                      \
+    (form == S_BLOCKING      ? mcomm_##name(__VA_ARGS__, comm)                                     \
+     : form == S_NONBLOCKING ? mcomm_i##name(__VA_ARGS__, comm, req)                               \
+                             : mcomm_##name##_init(__VA_ARGS__, comm, req))
+
+static mcomm_err_t large_call(uint64_t draw, enum small_form form, mcomm_request_t *req)
+{
+    const mcomm_datatype_t t = MCOMM_INT64;
+    const void *in = large_in;
+    void *out = large_out;
+    int root = (int)((draw >> 32) % (uint64_t)mp_size);
+    size_t n = counts[0];
+
+    switch (draw % 9) {
+    case 0:
+        return LARGE_CALL(bcast, out, LARGE, t, root);
+    case 1:
+        return LARGE_CALL(reduce_scatter, in, out, counts, t, MCOMM_SUM);
+    case 2:
+        return LARGE_CALL(gatherv, in, n, out, counts, places, t, root);
+    case 3:
+        return LARGE_CALL(scatterv, in, counts, places, out, n, t, root);
+    case 4:
+        return LARGE_CALL(allgatherv, in, n, out, counts, places, t);
+    case 5:
+        return LARGE_CALL(alltoallv, in, counts, places, out, counts, places, t);
+    case 6:
+        return LARGE_CALL(scan, in, out, LARGE, t, MCOMM_SUM);
+    default:
+        return LARGE_CALL(allreduce, in, out, LARGE, t, MCOMM_SUM);
+    }
+}
+
 static mcomm_err_t turn_blocking(uint64_t *state, int64_t round)
 {
     mcomm_err_t err;
@@ -39,8 +83,17 @@ static mcomm_err_t turn_blocking(uint64_t *state, int64_t round)
     err = small_call(&smalls[0], S_BLOCKING);
     if (err == MCOMM_SUCCESS) {
         small_check(&smalls[0]);
-        err = mcomm_allreduce(large_in, large_out, LARGE, MCOMM_INT64, MCOMM_SUM, comm);
+        err = large_call(rnd(state), S_BLOCKING, NULL);
     }
+    return err;
+}
+
+static mcomm_err_t end(mcomm_request_t *request, enum small_form form)
+{
+    mcomm_err_t err = mcomm_wait(request, MCOMM_FOREVER, NULL);
+
+    if (form == S_PERSISTENT)
+        OK(mcomm_request_free(request));
     return err;
 }
 
@@ -49,7 +102,9 @@ static mcomm_err_t turn_requests(uint64_t *state, int64_t round, enum small_form
     mcomm_err_t err = MCOMM_SUCCESS, one;
     mcomm_request_t large;
 
-    OK(mcomm_iallreduce(large_in, large_out, LARGE, MCOMM_INT64, MCOMM_SUM, comm, &large));
+    OK(large_call(rnd(state), form, &large));
+    if (form == S_PERSISTENT)
+        OK(mcomm_start(large));
     for (int i = 0; i < LIVE; i++) {
         small_draw(&smalls[i], state, round * LIVE + i, comm, mp_rank, mp_size);
         OK(small_call(&smalls[i], form));
@@ -57,14 +112,12 @@ static mcomm_err_t turn_requests(uint64_t *state, int64_t round, enum small_form
             OK(mcomm_start(smalls[i].request));
     }
     for (int i = LIVE - 1; i >= 0; i--) {
-        one = mcomm_wait(&smalls[i].request, MCOMM_FOREVER, NULL);
+        one = end(&smalls[i].request, form);
         if (one == MCOMM_SUCCESS)
             small_check(&smalls[i]);
-        if (form == S_PERSISTENT)
-            OK(mcomm_request_free(&smalls[i].request));
         err = first_of(err, one);
     }
-    return first_of(err, mcomm_wait(&large, MCOMM_FOREVER, NULL));
+    return first_of(err, end(&large, form));
 }
 
 int main(int argc, char **argv)
@@ -74,6 +127,7 @@ int main(int argc, char **argv)
     mcomm_err_t err = MCOMM_SUCCESS;
 
     mp_init();
+    counts_make();
     OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm));
     err = mcomm_barrier(MCOMM_COMM_WORLD);
     if (mp_rank == mp_size - 1)
