@@ -118,12 +118,14 @@ def kill_all(run_id, spare):
 # ---- files -------------------------------------------------------------------------------------
 
 def shm_files():
-    """Our files in /dev/shm, by (name, inode)."""
-    found = {}
+    """Our files in /dev/shm, as (name, inode). Without root, no file of another user is ours."""
+    user = os.geteuid()
+    found = set()
     for entry in os.scandir("/dev/shm"):
         if MARK in entry.name:
             try:
-                found[(entry.name, entry.inode())] = entry.stat(follow_symlinks=False)
+                if user in (0, entry.stat(follow_symlinks=False).st_uid):
+                    found.add((entry.name, entry.inode()))
             except OSError:
                 pass
     return found
@@ -151,14 +153,14 @@ def held_inodes():
 
 
 def snapshot():
-    return set(shm_files())
+    return shm_files()
 
 
 def left_behind(before, tmpdir, seconds=GRACE_S):
     """What the run left, once its processes are gone. before is a snapshot()."""
     end = time.monotonic() + seconds
     while True:
-        new = set(shm_files()) - before
+        new = shm_files() - before
         held = held_inodes() if new else set()
         left = ["/dev/shm/%s" % name for name, inode in new if inode not in held]
         if not left or time.monotonic() > end:
