@@ -41,8 +41,8 @@ mcomm_err_t mci_coll_reduce_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_reduce_slices(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_allreduce_slices(struct coll_call *call);
-mcomm_err_t mci_coll_allgather_leaders(struct coll_call *call);
-mcomm_err_t mci_coll_allgather_slices(struct coll_call *call);
+mcomm_err_t mci_coll_allgather_leaders(struct coll_call *call); /* allgatherv, too */
+mcomm_err_t mci_coll_allgather_slices(struct coll_call *call);  /* allgatherv, too */
 mcomm_err_t mci_coll_gather_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_gatherv_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_scatter_leaders(struct coll_call *call);

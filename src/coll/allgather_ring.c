@@ -13,11 +13,8 @@ struct block {
 
 static struct block block_of(const struct coll_args *args, int rank)
 {
-    if (args->kind == COLL_ALLGATHERV)
-        return (struct block){coll_at(args->recvbuf, args->recv_displs[rank] * args->elem),
-                              args->recv_counts[rank] * args->elem};
-    return (struct block){coll_at(args->recvbuf, (size_t)rank * coll_nbytes(args)),
-                          coll_nbytes(args)};
+    return (struct block){coll_at(args->recvbuf, coll_block_first(args, rank) * args->elem),
+                          coll_block_count(args, rank) * args->elem};
 }
 
 mcomm_err_t mci_coll_allgather_ring(struct coll_call *call)

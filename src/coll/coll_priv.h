@@ -237,6 +237,15 @@ static inline const void *coll_input(const struct coll_args *args)
 {
     return args->sendbuf == MCOMM_IN_PLACE ? args->recvbuf : args->sendbuf;
 }
+/* Rank's block of the result of an allgather(v): its elements, and those before it. */
+static inline size_t coll_block_count(const struct coll_args *args, int rank)
+{
+    return args->kind == COLL_ALLGATHERV ? args->recv_counts[rank] : args->count;
+}
+static inline size_t coll_block_first(const struct coll_args *args, int rank)
+{
+    return args->kind == COLL_ALLGATHERV ? args->recv_displs[rank] : (size_t)rank * args->count;
+}
 /* Elements of rank's part of the result of a reduce_scatter(_block). */
 static inline size_t coll_share(const struct coll_args *args, int rank)
 {

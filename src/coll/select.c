@@ -23,12 +23,12 @@ static size_t size_of(const struct coll_call *call)
     case COLL_REDUCE_SCATTER_BLOCK:
         return coll_nbytes(args) * (size_t)call->team.size;
     case COLL_REDUCE_SCATTER:
+    case COLL_ALLGATHERV:
         for (int i = 0; i < call->team.size; i++)
             count += args->recv_counts[i];
         return count * args->elem;
     case COLL_GATHERV:
     case COLL_SCATTERV:
-    case COLL_ALLGATHERV:
     case COLL_ALLTOALLV:
         return 0; /* not known to all */
     default:

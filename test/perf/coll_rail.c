@@ -78,9 +78,52 @@ static void scatter(size_t n)
     ok(mcomm_scatter(in, out, n, MCOMM_FLOAT, 0, MCOMM_COMM_WORLD));
 }
 
+/* ---- counts that differ: a half and three halves of n ---- */
+#define RANKS_MAX 64
+
+static size_t counts[RANKS_MAX], displs[RANKS_MAX];
+
+static void uneven(size_t n, int me)
+{
+    for (int i = 0; i < size; i++) {
+        counts[i] = n / 2 + (size_t)((i + me) % 2) * n;
+        displs[i] = i > 0 ? displs[i - 1] + counts[i - 1] : 0;
+    }
+}
+
+static void allgatherv(size_t n)
+{
+    uneven(n, 0);
+    ok(mcomm_allgatherv(in, counts[rank], out, counts, displs, MCOMM_FLOAT, MCOMM_COMM_WORLD));
+}
+
+static void alltoallv(size_t n)
+{
+    uneven(n, rank);
+    ok(mcomm_alltoallv(in, counts, displs, out, counts, displs, MCOMM_FLOAT, MCOMM_COMM_WORLD));
+}
+
+static void gatherv(size_t n)
+{
+    uneven(n, 0);
+    ok(mcomm_gatherv(in, counts[rank], out, counts, displs, MCOMM_FLOAT, 0, MCOMM_COMM_WORLD));
+}
+
+static void scatterv(size_t n)
+{
+    uneven(n, 0);
+    ok(mcomm_scatterv(in, counts, displs, out, counts[rank], MCOMM_FLOAT, 0, MCOMM_COMM_WORLD));
+}
+
+/* ---- prefixes ---- */
 static void scan(size_t n)
 {
     ok(mcomm_scan(in, out, n, MCOMM_FLOAT, MCOMM_SUM, MCOMM_COMM_WORLD));
+}
+
+static void exscan(size_t n)
+{
+    ok(mcomm_exscan(in, out, n, MCOMM_FLOAT, MCOMM_SUM, MCOMM_COMM_WORLD));
 }
 
 /* m: ranks of a node; in sizes of a vector or block */
@@ -100,6 +143,11 @@ static const struct row {
     {"scatter", scatter, 0, 1, 0},
     {"alltoall", alltoall, 0, 0, 1},
     {"scan", scan, 1, 0, 0},
+    {"exscan", exscan, 1, 0, 0},
+    {"allgatherv", allgatherv, 0, 1, 0},
+    {"gatherv", gatherv, 0, 1, 0},
+    {"scatterv", scatterv, 0, 1, 0},
+    {"alltoallv", alltoallv, 0, 0, 1},
 };
 
 static int by_value(const void *a, const void *b)
@@ -142,9 +190,9 @@ int main(int argc, char **argv)
     ok(mcomm_init(NULL));
     ok(mcomm_comm_rank(MCOMM_COMM_WORLD, &rank));
     ok(mcomm_comm_size(MCOMM_COMM_WORLD, &size));
-    in = calloc((size_t)size, nbytes + 4);
-    out = calloc((size_t)size, nbytes + 4);
-    if (in == NULL || out == NULL)
+    in = calloc((size_t)size + 1, nbytes + 4); /* the half more of counts that differ */
+    out = calloc((size_t)size + 1, nbytes + 4);
+    if (in == NULL || out == NULL || size > RANKS_MAX)
         return 1;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int is_wanted = argc <= 4;
