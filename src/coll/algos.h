@@ -44,9 +44,8 @@ mcomm_err_t mci_coll_allreduce_slices(struct coll_call *call);
 mcomm_err_t mci_coll_allgather_leaders(struct coll_call *call); /* allgatherv, too */
 mcomm_err_t mci_coll_allgather_slices(struct coll_call *call);  /* allgatherv, too */
 mcomm_err_t mci_coll_gather_leaders(struct coll_call *call);
-mcomm_err_t mci_coll_gatherv_leaders(struct coll_call *call);
 mcomm_err_t mci_coll_scatter_leaders(struct coll_call *call);
-mcomm_err_t mci_coll_scatterv_leaders(struct coll_call *call);
+mcomm_err_t mci_coll_counted_leaders(struct coll_call *call);        /* gatherv, scatterv */
 mcomm_err_t mci_coll_reduce_scatter_leaders(struct coll_call *call); /* both kinds */
 mcomm_err_t mci_coll_reduce_scatter_slices(struct coll_call *call);  /* both kinds */
 mcomm_err_t mci_coll_alltoall_leaders(struct coll_call *call);

@@ -4,7 +4,9 @@
  * Alltoall and alltoallv of small blocks: a node's blocks go to its leader, from leader to leader
  * in one message for each pair of nodes, and from there to the members (teams.c): nodes-1 messages
  * a node instead of members times ranks. Of alltoallv the members tell the leader their counts
- * first; blocks of more than DIRECT bytes go directly. Bienz, Olson, Gropp 2019.
+ * first, and the counts of the blocks between two nodes stand before them: what one side splits
+ * otherwise than the other is an error. Blocks of more than DIRECT bytes go directly. Bienz, Olson,
+ * Gropp 2019.
  */
 #include "coll/algos.h"
 #include "coll/stages.h"
@@ -61,8 +63,8 @@ static void plan_pack(struct pairs *p, char *packed, const void *user, const siz
 
 /* ---- the leader: from members' blocks to nodes' blocks, and back ---- */
 struct nodes {
-    size_t *send_counts, *send_displs, *recv_counts, *recv_displs; /* by node */
-    size_t *totals;                                                /* by member */
+    size_t *send_counts, *send_displs, *recv_counts, *recv_displs; /* by node, bytes */
+    size_t *totals;                                                /* by member, elements */
     size_t *displs;
 };
 
@@ -93,20 +95,29 @@ static void count_members(const struct pairs *p, struct nodes *x, bool is_to)
     }
 }
 
+/* Before the blocks between my members and node's: their counts, where the other side may expect
+ * others. */
+static size_t header_nbytes(const struct pairs *p, int node)
+{
+    return p->is_equal ? 0 : (size_t)(p->n * coll_tiers_of(p->call)->sizes[node]) * sizeof(size_t);
+}
+
 static void count_nodes(const struct pairs *p, const struct nodes *x)
 {
     const struct coll_tiers *tiers = coll_tiers_of(p->call);
 
     for (int node = 0; node < p->call->comm->node_count; node++) {
         const int *ranks = tiers->order + tiers->begin[node];
+        size_t header = header_nbytes(p, node), elem = p->call->args.elem, to = 0, from = 0;
 
-        x->send_counts[node] = x->recv_counts[node] = 0;
         for (int k = 0; k < tiers->sizes[node]; k++) {
             for (int i = 0; i < p->n; i++) {
-                x->send_counts[node] += to_rank(p, i, ranks[k]);
-                x->recv_counts[node] += from_rank(p, i, ranks[k]);
+                to += to_rank(p, i, ranks[k]);
+                from += from_rank(p, i, ranks[k]);
             }
         }
+        x->send_counts[node] = to > 0 ? header + to * elem : 0;
+        x->recv_counts[node] = from > 0 ? header + from * elem : 0;
         x->send_displs[node] = node > 0 ? x->send_displs[node - 1] + x->send_counts[node - 1] : 0;
         x->recv_displs[node] = node > 0 ? x->recv_displs[node - 1] + x->recv_counts[node - 1] : 0;
     }
@@ -127,43 +138,66 @@ static size_t *block_begins(struct pairs *p, bool is_to)
     return begin;
 }
 
-/* Blocks to a node lie by sender, then by receiver, both in the order of their nodes. */
-static void pack_nodes(struct pairs *p, char *by_node, const char *by_member)
+/* The counts of the blocks to a node, and the blocks, lie by sender, then by receiver, both in the
+ * order of their nodes. */
+static void pack_nodes(struct pairs *p, const struct nodes *x, char *by_node, const char *by_member)
 {
     const struct coll_tiers *tiers = coll_tiers_of(p->call);
     struct coll_plan *plan = mci_coll_stages_plan(p->call->stages, LANE_NODE, STAGE_ALL);
     const size_t *begin = block_begins(p, true);
     size_t elem = p->call->args.elem;
 
-    for (int node = 0; node < p->call->comm->node_count && plan != NULL && begin != NULL; node++)
-        for (int i = 0; i < p->n; i++)
+    for (int node = 0; node < p->call->comm->node_count && plan != NULL && begin != NULL; node++) {
+        char *header = by_node + x->send_displs[node], *at = header + header_nbytes(p, node);
+
+        for (int i = 0; i < p->n && x->send_counts[node] > 0; i++)
             for (int k = 0; k < tiers->sizes[node]; k++) {
                 int rank = tiers->order[tiers->begin[node] + k];
-                size_t nbytes = to_rank(p, i, rank) * elem;
+                size_t count = to_rank(p, i, rank);
 
-                mci_coll_plan_copy(plan, by_node,
+                if (!p->is_equal) {
+                    memcpy(header, &count, sizeof(count));
+                    header += sizeof(count);
+                }
+                mci_coll_plan_copy(plan, at,
                                    by_member + begin[(size_t)i * p->size + (size_t)rank] * elem,
-                                   nbytes);
-                by_node += nbytes;
+                                   count * elem);
+                at += count * elem;
             }
+    }
 }
 
-static void unpack_nodes(struct pairs *p, char *by_member, const char *by_node)
+static void unpack_node(struct pairs *p, struct coll_plan *plan, int node, const size_t *begin,
+                        char *by_member, const char *from)
 {
     const struct coll_tiers *tiers = coll_tiers_of(p->call);
+    size_t elem = p->call->args.elem, header = header_nbytes(p, node);
+    struct coll_expected *expected =
+        header > 0 ? mci_coll_plan_expect(plan, from, header / sizeof(size_t)) : NULL;
+
+    from += header;
+    for (int k = 0; k < tiers->sizes[node]; k++)
+        for (int i = 0; i < p->n; i++) {
+            int rank = tiers->order[tiers->begin[node] + k];
+            size_t count = from_rank(p, i, rank);
+
+            if (expected != NULL)
+                *expected++ = (struct coll_expected){count, rank, tiers->local[i]};
+            mci_coll_plan_copy(plan, by_member + begin[(size_t)i * p->size + (size_t)rank] * elem,
+                               from, count * elem);
+            from += count * elem;
+        }
+}
+
+static void unpack_nodes(struct pairs *p, const struct nodes *x, char *by_member,
+                         const char *by_node)
+{
     struct coll_plan *plan = mci_coll_stages_plan(p->call->stages, LANE_NODE, STAGE_ALL);
     const size_t *begin = block_begins(p, false);
-    size_t elem = p->call->args.elem;
 
-    for (size_t k = 0; k < p->size && plan != NULL && begin != NULL; k++)
-        for (int i = 0; i < p->n; i++) {
-            int rank = tiers->order[k];
-            size_t nbytes = from_rank(p, i, rank) * elem;
-
-            mci_coll_plan_copy(plan, by_member + begin[(size_t)i * p->size + (size_t)rank] * elem,
-                               by_node, nbytes);
-            by_node += nbytes;
-        }
+    for (int node = 0; node < p->call->comm->node_count && plan != NULL && begin != NULL; node++)
+        if (x->recv_counts[node] > 0)
+            unpack_node(p, plan, node, begin, by_member, by_node + x->recv_displs[node]);
 }
 
 static void exchange(struct pairs *p, const struct nodes *x, const char *out, char *in)
@@ -177,6 +211,8 @@ static void exchange(struct pairs *p, const struct nodes *x, const char *out, ch
     args.send_displs = x->send_displs;
     args.recv_counts = x->recv_counts;
     args.recv_displs = x->recv_displs;
+    args.dtype = MCOMM_BYTE;
+    args.elem = 1;
     if (p->is_equal && coll_tiers_of(p->call)->is_even) {
         args.kind = COLL_ALLTOALL;
         args.count = x->send_counts[0];
@@ -205,7 +241,7 @@ static void move(struct pairs *p, const struct nodes *x, bool is_to, const void 
 static void by_leaders(struct pairs *p, char *mine, size_t to_all, char *theirs, size_t from_all)
 {
     struct nodes x = {0}, y = {0};
-    size_t out = 0, in = 0, elem = p->call->args.elem;
+    size_t out = 0, in = 0, nodes = (size_t)p->call->comm->node_count, elem = p->call->args.elem;
     char *gathered = mine, *packed, *got, *unpacked = theirs;
 
     if (p->is_leader) {
@@ -214,20 +250,22 @@ static void by_leaders(struct pairs *p, char *mine, size_t to_all, char *theirs,
         count_members(p, &x, true);
         count_members(p, &y, false);
         count_nodes(p, &x);
-        out = sum(x.totals, (size_t)p->n) * elem;
-        in = sum(y.totals, (size_t)p->n) * elem;
+        out = sum(x.send_counts, nodes);
+        in = sum(x.recv_counts, nodes);
         packed = mci_coll_stages_scratch(p->call->stages, out + in);
         got = packed != NULL ? packed + out : NULL;
         if (p->n > 1) {
+            out = sum(x.totals, (size_t)p->n) * elem;
+            in = sum(y.totals, (size_t)p->n) * elem;
             gathered = mci_coll_stages_scratch(p->call->stages, out + in);
             unpacked = gathered != NULL ? gathered + out : NULL;
         }
         if (packed == NULL || (p->n > 1 && gathered == NULL))
             return;
         move(p, &x, true, mine, gathered, to_all);
-        pack_nodes(p, packed, gathered);
+        pack_nodes(p, &x, packed, gathered);
         exchange(p, &x, packed, got);
-        unpack_nodes(p, unpacked, got);
+        unpack_nodes(p, &x, unpacked, got);
     } else {
         move(p, &x, true, mine, NULL, to_all);
     }

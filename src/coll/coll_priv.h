@@ -203,6 +203,16 @@ void mci_coll_plan_fold_many(struct coll_plan *plan, void *dst, const void *bloc
 /* Operands to partial results and back (fold.h), of the call's operation and team. */
 void mci_coll_plan_widen(struct coll_plan *plan, void *wide, const void *from, size_t count);
 void mci_coll_plan_narrow(struct coll_plan *plan, void *to, const void *wide, size_t count);
+/*
+ * The n counts at sent, a list of size_t of any alignment, have come with a message of this round;
+ * if they are not the expected ones the call ends with MISMATCH before what follows is done. To be
+ * filled in; NULL: no memory.
+ */
+struct coll_expected {
+    size_t count; /* elements */
+    int from, to; /* ranks */
+};
+struct coll_expected *mci_coll_plan_expect(struct coll_plan *plan, const void *sent, size_t n);
 void mci_coll_plan_round(struct coll_plan *plan);                   /* end of a round */
 void *mci_coll_plan_scratch(struct coll_plan *plan, size_t nbytes); /* freed with the plan */
 mcomm_err_t mci_coll_plan_end(struct coll_plan *plan);

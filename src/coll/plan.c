@@ -17,6 +17,7 @@ enum plan_what {
     PLAN_FOLD_MANY,
     PLAN_WIDEN,
     PLAN_NARROW,
+    PLAN_EXPECT,
     PLAN_ROUND
 };
 
@@ -25,7 +26,7 @@ struct plan_step {
     int rank; /* fold of many: how many */
     void *dst;
     const void *src, *right; /* fold of many: src is the list */
-    size_t nbytes;           /* folds, widen, narrow: elements */
+    size_t nbytes;           /* folds, widen, narrow: elements; expect: counts */
 };
 
 struct coll_plan {
@@ -132,6 +133,16 @@ void mci_coll_plan_narrow(struct coll_plan *plan, void *to, const void *wide, si
 {
     plan_add(plan,
              (struct plan_step){.what = PLAN_NARROW, .dst = to, .src = wide, .nbytes = count});
+}
+
+struct coll_expected *mci_coll_plan_expect(struct coll_plan *plan, const void *sent, size_t n)
+{
+    struct coll_expected *expected = mci_coll_plan_scratch(plan, n * sizeof(*expected));
+
+    if (expected != NULL)
+        plan_add(plan, (struct plan_step){
+                           .what = PLAN_EXPECT, .src = sent, .right = expected, .nbytes = n});
+    return expected;
 }
 
 void mci_coll_plan_round(struct coll_plan *plan)
@@ -275,7 +286,24 @@ static bool round_is_over(struct coll_plan *plan)
     return is_over || plan->err != MCOMM_SUCCESS;
 }
 
-static void step_work(const struct coll_call *call, const struct plan_step *step)
+static mcomm_err_t compare_counts(const struct coll_call *call, const struct plan_step *step)
+{
+    const struct coll_expected *expected = step->right;
+
+    for (size_t i = 0; i < step->nbytes; i++) {
+        size_t count;
+
+        memcpy(&count, (const char *)step->src + i * sizeof(count), sizeof(count));
+        if (count != expected[i].count)
+            return mci_err_set(MCOMM_ERR_MISMATCH,
+                               "%s: rank %d sends %zu elements to rank %d, which expects %zu",
+                               mci_coll_kind_name(call->args.kind), expected[i].from, count,
+                               expected[i].to, expected[i].count);
+    }
+    return MCOMM_SUCCESS;
+}
+
+static mcomm_err_t step_work(const struct coll_call *call, const struct plan_step *step)
 {
     const struct coll_args *args = &call->args;
 
@@ -296,17 +324,21 @@ static void step_work(const struct coll_call *call, const struct plan_step *step
     case PLAN_NARROW:
         mci_fold_narrow(step->dst, step->src, step->nbytes, args->dtype, args->op, call->team.size);
         break;
+    case PLAN_EXPECT:
+        return compare_counts(call, step);
     default:
         break;
     }
+    return MCOMM_SUCCESS;
 }
 
 static void round_work(struct coll_plan *plan)
 {
     const struct plan_step *step;
 
-    for (step = &plan->steps[plan->begin]; step->what != PLAN_ROUND; step++)
-        step_work(plan->call, step);
+    for (step = &plan->steps[plan->begin]; step->what != PLAN_ROUND && plan->err == MCOMM_SUCCESS;
+         step++)
+        plan->err = step_work(plan->call, step);
     plan->begin = (size_t)(step - plan->steps) + 1;
     plan->is_started = false;
     plan->send_live = plan->recv_live = 0;
@@ -321,11 +353,12 @@ bool mci_coll_plan_step(struct coll_call *call)
             round_start(plan);
         if (!round_is_over(plan))
             return false;
+        if (plan->err == MCOMM_SUCCESS)
+            round_work(plan);
         if (plan->err != MCOMM_SUCCESS) {
             call->err = plan->err;
             return true;
         }
-        round_work(plan);
     }
     return true;
 }

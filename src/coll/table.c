@@ -159,7 +159,7 @@ const struct coll_row mci_coll_rows[] = {
     {COLL_GATHER, TIER_MESSAGES, "binomial", PLAN(gather_binomial), 0, 0, 0, NULL, ONCE},
     {COLL_GATHER, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 8 * K, 0, NULL, ONCE},
     {COLL_GATHERV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, ONCE},
-    {COLL_GATHERV, TIER_NODES, "leaders", STAGES(gatherv_leaders), 3, 0, 0, NULL, ONCE},
+    {COLL_GATHERV, TIER_NODES, "leaders", STAGES(counted_leaders), 3, 0, 0, NULL, ONCE},
     {COLL_GATHERV, TIER_MESSAGES, "linear", PLAN(gather_linear), 0, 0, 0, NULL, ONCE},
 
     {COLL_SCATTER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},
@@ -168,7 +168,7 @@ const struct coll_row mci_coll_rows[] = {
     {COLL_SCATTER, TIER_MESSAGES, "binomial", PLAN(scatter_binomial), 0, 0, 0, NULL, ONCE},
     {COLL_SCATTER, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 8 * K, 0, NULL, ONCE},
     {COLL_SCATTERV, TIER_NODE, "rings", RING(rings_exchange), 0, 0, 0, &RINGS, ONCE},
-    {COLL_SCATTERV, TIER_NODES, "leaders", STAGES(scatterv_leaders), 3, 0, 0, NULL, ONCE},
+    {COLL_SCATTERV, TIER_NODES, "leaders", STAGES(counted_leaders), 3, 0, 0, NULL, ONCE},
     {COLL_SCATTERV, TIER_MESSAGES, "linear", PLAN(scatter_linear), 0, 0, 0, NULL, ONCE},
 
     {COLL_ALLGATHER, TIER_NODE, "slots", SLOTS, 0, 0, 0, &FITS, ONCE},

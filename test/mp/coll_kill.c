@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * The last rank dies at a random moment within collectives of one form: all calls of the others
- * end, from some call on with PROC_FAILED, those that were outstanding too.
+ * One rank dies at a random moment within collectives of one form: all calls of the others end,
+ * from some call on with PROC_FAILED, those that were outstanding too. Arguments: the form, the
+ * rank (the last one if not given), elements of large vectors.
  */
 #include "coll_check.h"
 
@@ -10,10 +11,11 @@
 #include <time.h>
 
 #define LIVE 8
-#define LARGE 20000
+#define LARGE_MAX 200000
 
 static struct small smalls[LIVE];
-static int64_t large_in[LARGE], large_out[LARGE];
+static int64_t large_in[LARGE_MAX], large_out[LARGE_MAX];
+static size_t large = 20000;
 static size_t counts[SMALL_RANKS], places[SMALL_RANKS]; /* of blocks of it */
 static mcomm_comm_t comm;
 
@@ -34,7 +36,7 @@ static mcomm_err_t first_of(mcomm_err_t a, mcomm_err_t b)
 
 static void counts_make(void)
 {
-    size_t n = LARGE / (size_t)mp_size;
+    size_t n = large / (size_t)mp_size;
 
     for (int r = 0; r < mp_size; r++) {
         counts[r] = n;
@@ -57,7 +59,7 @@ static mcomm_err_t large_call(uint64_t draw, enum small_form form, mcomm_request
 
     switch (draw % 9) {
     case 0:
-        return LARGE_CALL(bcast, out, LARGE, t, root);
+        return LARGE_CALL(bcast, out, large, t, root);
     case 1:
         return LARGE_CALL(reduce_scatter, in, out, counts, t, MCOMM_SUM);
     case 2:
@@ -69,9 +71,9 @@ static mcomm_err_t large_call(uint64_t draw, enum small_form form, mcomm_request
     case 5:
         return LARGE_CALL(alltoallv, in, counts, places, out, counts, places, t);
     case 6:
-        return LARGE_CALL(scan, in, out, LARGE, t, MCOMM_SUM);
+        return LARGE_CALL(scan, in, out, large, t, MCOMM_SUM);
     default:
-        return LARGE_CALL(allreduce, in, out, LARGE, t, MCOMM_SUM);
+        return LARGE_CALL(allreduce, in, out, large, t, MCOMM_SUM);
     }
 }
 
@@ -100,11 +102,11 @@ static mcomm_err_t end(mcomm_request_t *request, enum small_form form)
 static mcomm_err_t turn_requests(uint64_t *state, int64_t round, enum small_form form)
 {
     mcomm_err_t err = MCOMM_SUCCESS, one;
-    mcomm_request_t large;
+    mcomm_request_t first;
 
-    OK(large_call(rnd(state), form, &large));
+    OK(large_call(rnd(state), form, &first));
     if (form == S_PERSISTENT)
-        OK(mcomm_start(large));
+        OK(mcomm_start(first));
     for (int i = 0; i < LIVE; i++) {
         small_draw(&smalls[i], state, round * LIVE + i, comm, mp_rank, mp_size);
         OK(small_call(&smalls[i], form));
@@ -117,7 +119,7 @@ static mcomm_err_t turn_requests(uint64_t *state, int64_t round, enum small_form
             small_check(&smalls[i]);
         err = first_of(err, one);
     }
-    return first_of(err, end(&large, form));
+    return first_of(err, end(&first, form));
 }
 
 int main(int argc, char **argv)
@@ -125,12 +127,16 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "blocking";
     uint64_t state = 5;
     mcomm_err_t err = MCOMM_SUCCESS;
+    int dies;
 
     mp_init();
+    dies = argc > 2 ? atoi(argv[2]) : mp_size - 1;
+    large = argc > 3 ? strtoull(argv[3], NULL, 10) : large;
+    CHECK(large <= LARGE_MAX);
     counts_make();
     OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm));
     err = mcomm_barrier(MCOMM_COMM_WORLD);
-    if (mp_rank == mp_size - 1)
+    if (mp_rank == dies)
         die_soon();
     for (int64_t round = 0; err == MCOMM_SUCCESS; round++)
         err = strcmp(what, "blocking") == 0      ? turn_blocking(&state, round)

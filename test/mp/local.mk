@@ -42,9 +42,9 @@ MP_CASES += %D%/coll_all.mp %D%/coll_all_nodes.mp %D%/coll_all_pmix.mp %D%/coll_
 MP_PROGS += %D%/coll_wide
 %C%_coll_wide_LDADD = $(LDADD) -lm
 MP_CASES += %D%/coll_wide.mp %D%/coll_wide_messages.mp %D%/coll_wide_leaders.mp
-MP_PROGS += %D%/coll_result %D%/coll_mismatch %D%/coll_wrong
+MP_PROGS += %D%/coll_result %D%/coll_mismatch %D%/coll_wrong %D%/coll_split
 MP_CASES += %D%/coll_bits.mp %D%/coll_truth.mp %D%/coll_deterministic.mp %D%/coll_mismatch.mp \
-	%D%/coll_wrong.mp
+	%D%/coll_wrong.mp %D%/coll_split.mp
 MP_PROGS += %D%/coll_death %D%/coll_kill %D%/coll_leave
 MP_CASES += %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp %D%/coll_death7.mp \
 	%D%/coll_death_amid4.mp %D%/coll_death_amid7.mp %D%/coll_death_stages4.mp \
@@ -54,6 +54,8 @@ MP_CASES += %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp %D%/coll_de
 	%D%/coll_kill_persistent4.mp %D%/coll_kill_persistent7.mp \
 	%D%/coll_far_kill_blocking4.mp %D%/coll_far_kill_blocking7.mp \
 	%D%/coll_far_kill_nonblocking4.mp %D%/coll_far_kill_nonblocking7.mp \
+	%D%/coll_far_kill_leader4.mp %D%/coll_far_kill_leader6.mp \
+	%D%/coll_far_kill_persistent4.mp %D%/coll_far_kill_persistent6.mp \
 	%D%/coll_leave_done.mp %D%/coll_leave_given_up.mp %D%/coll_leave_never_first.mp \
 	%D%/coll_leave_never_later.mp
 MP_PROGS += %D%/coll_storm %D%/coll_calls %D%/coll_memory %D%/coll_full %D%/coll_ahead
