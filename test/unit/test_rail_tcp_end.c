@@ -8,6 +8,8 @@
 
 #include "rail_pair.h"
 
+#include "rail/tcp/tcp_priv.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +17,10 @@
 
 #include <cmocka.h>
 
+#include <linux/filter.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #define AM_DATA MCI_AM_P2P_EAGER
 #define AM_OPEN MCI_AM_P2P_CTS /* w0: the receiver's operation */
@@ -275,6 +279,119 @@ static void a_stopped_process_is_not_taken_for_a_dead_host(void **state)
     unsetenv("MCOMM_REAP_TIMEOUT");
 }
 
+static int data_count;
+
+static void on_data(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                    struct mci_sink *sink)
+{
+    (void)peer;
+    (void)frame;
+    (void)payload;
+    (void)sink;
+    data_count++;
+}
+
+static void data_send(struct pair_end *end)
+{
+    struct mci_frame frame = {.am = AM_DATA};
+
+    CHECK(mci_peer_send(end->peer, &frame, NULL, 0, NULL) == MCOMM_SUCCESS);
+}
+
+static void data_wait(int count)
+{
+    struct mci_waiter w;
+
+    mci_wait_begin(&w, 60000);
+    while (data_count < count)
+        CHECK(mci_wait_step(&w) == MCOMM_SUCCESS);
+}
+
+/* The last acknowledgement is old, and the next takes the other kernel some 40 ms. */
+static void sends_after_silence(struct pair_end *end)
+{
+    const bool never = false;
+    pid_t pid;
+
+    CHECK(read(end->sock, &pid, sizeof(pid)) == sizeof(pid));
+    for (int i = 1; i <= 40; i++) { /* who has always answered acknowledges with an answer */
+        data_send(end);
+        data_wait(i);
+    }
+    while (!is_stopped(pid))
+        mci_wait_flag(&never, 1);
+    for (int i = 0; i < 8; i++) {
+        mci_wait_flag(&never, 280);
+        data_send(end);
+    }
+    kill(pid, SIGCONT);
+    pair_exchange(end);
+}
+
+static void answers_and_stops(struct pair_end *end)
+{
+    pid_t pid = getpid();
+
+    CHECK(write(end->sock, &pid, sizeof(pid)) == sizeof(pid));
+    for (int i = 1; i <= 40; i++) {
+        data_wait(i);
+        data_send(end);
+    }
+    raise(SIGSTOP);
+    pair_exchange(end);
+}
+
+static void what_was_sent_just_now_is_not_overdue(void **state)
+{
+    (void)state;
+    mci_rail_set_am(AM_DATA, on_data);
+    setenv("MCOMM_REAP_TIMEOUT", "200ms", 1);
+    assert_int_equal(pair_run(sends_after_silence, answers_and_stops), 0);
+    unsetenv("MCOMM_REAP_TIMEOUT");
+}
+
+/* Its kernel drops all that comes, as if the host were gone. */
+static void vanishes(struct pair_end *end)
+{
+    struct sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = {.len = 1, .filter = &drop_all};
+    struct mci_tcp_link *link;
+
+    data_send(end);
+    data_wait(1);
+    link = end->peer->conn;
+    CHECK(setsockopt(link->lane->io.fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ==
+          0);
+    mci_engine_unlock();
+    pair_say(end, 'v');
+    pair_hear(end, 'v');
+    mci_engine_lock();
+}
+
+static void sends_to_the_vanished(struct pair_end *end)
+{
+    data_send(end);
+    data_wait(1);
+    mci_engine_unlock();
+    pair_hear(end, 'v');
+    mci_engine_lock();
+    data_send(end);
+    pair_wait(&pair_seen.is_failed);
+    CHECK(!pair_seen.has_left);
+    mci_engine_unlock();
+    pair_say(end, 'v');
+    mci_engine_lock();
+}
+
+static void a_host_that_acknowledges_nothing_is_given_up(void **state)
+{
+    (void)state;
+    mci_rail_set_am(AM_DATA, on_data);
+    setenv("MCOMM_REAP_TIMEOUT", "1s", 1);
+    assert_int_equal(pair_run(sends_to_the_vanished, vanishes), 0);
+    unsetenv("MCOMM_REAP_TIMEOUT");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +401,8 @@ int main(void)
         cmocka_unit_test(closed_place_is_not_written),
         cmocka_unit_test(closed_source_is_not_read),
         cmocka_unit_test(a_stopped_process_is_not_taken_for_a_dead_host),
+        cmocka_unit_test(what_was_sent_just_now_is_not_overdue),
+        cmocka_unit_test(a_host_that_acknowledges_nothing_is_given_up),
     };
 
     setenv("MCOMM_SHM", "no", 1);

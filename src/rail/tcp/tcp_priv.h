@@ -90,6 +90,7 @@ struct mci_tcp_lane {
     bool is_blocked;       /* EPOLLOUT is awaited */
     bool is_broken;        /* sending failed: only what has arrived is still read */
     bool is_bye;           /* the peer said that it leaves */
+    int silent_looks;      /* of tcp_reap.c: an acknowledgement was owed all the time */
     struct mci_list queue; /* mci_tx in order; behind part and obuf */
     struct mci_tcp_part part;
     uint8_t *obuf;
