@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /* Collectives around the rest of the library: threads, many requests, the end. */
+#include "config.h"
+
 #include "coll_check.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #define W MCOMM_COMM_WORLD
@@ -157,6 +163,61 @@ static void test_wait_limit(void)
     }
 }
 
+/* ---- a member that computes and calls nothing does not stop the others ---- */
+/* A word that all ranks see, wherever the library thinks they are. */
+static atomic_int *word_of_all(void)
+{
+    int where[2] = {(int)getpid(), memfd_create("coll_calls", MFD_CLOEXEC)}, fd = where[1];
+    char path[64];
+    void *page;
+
+    OK(mcomm_bcast(where, 2, MCOMM_INT32, 0, W));
+    if (mp_rank != 0) {
+        close(fd);
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", where[0], where[1]);
+        fd = open(path, O_RDWR | O_CLOEXEC);
+    }
+    CHECK(fd >= 0 && ftruncate(fd, 4096) == 0);
+    page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(page != MAP_FAILED);
+    OK(mcomm_barrier(W)); /* all have opened it */
+    close(fd);
+    return page;
+}
+
+static void test_computes(void)
+{
+    enum {
+        ROUNDS = 48,
+        LARGE = 60000
+    };
+    static int64_t in[LARGE], out[LARGE];
+    static struct small s;
+    atomic_int *over = word_of_all(); /* calls that have ended at those who wait */
+    uint64_t state = 53;
+    int others = 0;
+
+    for (int64_t round = 0; round < ROUNDS; round++) {
+        int computes = (int)round % mp_size == mp_rank;
+        mcomm_request_t large;
+
+        in[LARGE - 1] = round;
+        small_draw(&s, &state, round, W, mp_rank, mp_size);
+        OK(small_call(&s, S_NONBLOCKING));
+        OK(mcomm_iallreduce(in, out, round % 4 ? 1000 : LARGE, MCOMM_INT64, MCOMM_SUM, W, &large));
+        others += mp_size - 1;
+        while (computes && atomic_load(over) < others)
+            sched_yield();
+        OK(mcomm_wait(&large, MCOMM_FOREVER, NULL));
+        OK(mcomm_wait(&s.request, MCOMM_FOREVER, NULL));
+        small_check(&s);
+        CHECK_EQ(round % 4 ? 0 : out[LARGE - 1], round % 4 ? 0 : mp_size * round);
+        if (!computes)
+            atomic_fetch_add(over, 1);
+    }
+    munmap(over, 4096);
+}
+
 /* ---- waiting long costs no processor time ---- */
 static double cpu_seconds(void)
 {
@@ -202,6 +263,8 @@ int main(int argc, char **argv)
         test_cancel();
     else if (strcmp(what, "wait_limit") == 0)
         test_wait_limit();
+    else if (strcmp(what, "computes") == 0)
+        test_computes();
     else if (strcmp(what, "idle") == 0)
         test_idle();
     else

@@ -22,12 +22,20 @@
 enum kind {
     BCAST,
     GATHER,
+    GATHERV,
     SCATTER,
+    SCATTERV,
     ALLGATHER,
+    ALLGATHERV,
+    ALLTOALL,
+    ALLTOALLV,
     KIND_MOVES, /* below: values are only moved */
     REDUCE = KIND_MOVES,
     ALLREDUCE,
+    REDUCE_SCATTER_BLOCK,
     REDUCE_SCATTER,
+    SCAN,
+    EXSCAN,
     KIND_NUM
 };
 
@@ -80,13 +88,32 @@ static void sparse_each(const struct sparse *s, void (*fn)(const struct sparse *
 }
 
 /* ---- one call ---- */
+#define RANKS 8
 static struct {
     enum kind kind;
     int root;
-    size_t count;
+    size_t count; /* of a vector, or of one block */
     mcomm_op_t op;
     uint64_t salt;
+    size_t counts[RANKS], displs[RANKS], total; /* of all blocks */
 } t;
+
+static int has_blocks(enum kind kind)
+{
+    return kind != BCAST && kind != REDUCE && kind != ALLREDUCE && kind != SCAN && kind != EXSCAN;
+}
+
+static int sends_all(void)
+{
+    return t.kind == SCATTER || t.kind == SCATTERV || t.kind == ALLTOALL || t.kind == ALLTOALLV ||
+           t.kind == REDUCE_SCATTER_BLOCK || t.kind == REDUCE_SCATTER;
+}
+
+static int gets_all(void)
+{
+    return t.kind == GATHER || t.kind == GATHERV || t.kind == ALLGATHER || t.kind == ALLGATHERV ||
+           t.kind == ALLTOALL || t.kind == ALLTOALLV;
+}
 
 static unsigned char value(int rank, size_t at)
 {
@@ -96,8 +123,7 @@ static unsigned char value(int rank, size_t at)
 static void fill_sent(const struct sparse *s, size_t at)
 {
     if (t.kind < KIND_MOVES) /* what lies there at the receiver of all, or at the root */
-        s->base[at] = value(
-            0, at + (t.kind == GATHER || t.kind == ALLGATHER ? (size_t)mp_rank * t.count : 0));
+        s->base[at] = value(0, at + (gets_all() && !sends_all() ? t.displs[mp_rank] : 0));
     else
         s->base[at] = value(mp_rank, at);
 }
@@ -109,11 +135,14 @@ static void fill_untouched(const struct sparse *s, size_t at)
 
 static void expect(const struct sparse *s, size_t at)
 {
-    size_t where =
-        at + (t.kind == SCATTER || t.kind == REDUCE_SCATTER ? (size_t)mp_rank * t.count : 0);
+    size_t where = at + (sends_all() && !gets_all() ? t.displs[mp_rank] : 0);
+    int end = t.kind < KIND_MOVES ? 1
+              : t.kind == SCAN    ? mp_rank + 1
+              : t.kind == EXSCAN  ? mp_rank
+                                  : mp_size;
     unsigned char want = value(0, where), next;
 
-    for (int r = 1; r < mp_size && t.kind >= KIND_MOVES; r++) {
+    for (int r = 1; r < end; r++) {
         next = value(r, where);
         want = t.op == MCOMM_SUM    ? (unsigned char)(want + next)
                : t.op == MCOMM_BXOR ? want ^ next
@@ -128,6 +157,8 @@ static void expect(const struct sparse *s, size_t at)
 static mcomm_err_t call(const void *send, void *recv)
 {
     const mcomm_datatype_t u8 = MCOMM_UINT8;
+    const size_t *counts = t.counts, *displs = t.displs;
+    size_t mine = t.counts[mp_rank];
     mcomm_comm_t w = MCOMM_COMM_WORLD;
 
     switch (t.kind) {
@@ -135,31 +166,75 @@ static mcomm_err_t call(const void *send, void *recv)
         return mcomm_bcast(recv, t.count, u8, t.root, w);
     case GATHER:
         return mcomm_gather(send, recv, t.count, u8, t.root, w);
+    case GATHERV:
+        return mcomm_gatherv(send, mine, recv, counts, displs, u8, t.root, w);
     case SCATTER:
         return mcomm_scatter(send, recv, t.count, u8, t.root, w);
+    case SCATTERV:
+        return mcomm_scatterv(send, counts, displs, recv, mine, u8, t.root, w);
     case ALLGATHER:
         return mcomm_allgather(send, recv, t.count, u8, w);
+    case ALLGATHERV:
+        return mcomm_allgatherv(send, mine, recv, counts, displs, u8, w);
+    case ALLTOALL:
+        return mcomm_alltoall(send, recv, t.count, u8, w);
+    case ALLTOALLV:
+        return mcomm_alltoallv(send, counts, displs, recv, counts, displs, u8, w);
     case REDUCE:
         return mcomm_reduce(send, recv, t.count, u8, t.op, t.root, w);
     case ALLREDUCE:
         return mcomm_allreduce(send, recv, t.count, u8, t.op, w);
-    default:
+    case REDUCE_SCATTER_BLOCK:
         return mcomm_reduce_scatter_block(send, recv, t.count, u8, t.op, w);
+    case REDUCE_SCATTER:
+        return mcomm_reduce_scatter(send, recv, counts, u8, t.op, w);
+    case SCAN:
+        return mcomm_scan(send, recv, t.count, u8, t.op, w);
+    default:
+        return mcomm_exscan(send, recv, t.count, u8, t.op, w);
     }
+}
+
+/* All together more than 2^31 elements. Of alltoall every block has all values. */
+static void draw(enum kind kind, uint64_t *state)
+{
+    int is_v = kind == GATHERV || kind == SCATTERV || kind == ALLGATHERV || kind == REDUCE_SCATTER;
+
+    t.kind = kind;
+    t.root = (int)(rnd(state) % (uint64_t)mp_size);
+    t.op = (mcomm_op_t[]){MCOMM_SUM, MCOMM_MAX, MCOMM_BXOR}[rnd(state) % 3];
+    t.salt = rnd(state);
+    t.count = HALF + 1 + rnd(state) % (4 * PAGE);
+    if (has_blocks(kind))
+        t.count = t.count / (size_t)mp_size + 1;
+    if (kind == ALLTOALL || kind == ALLTOALLV)
+        t.count = (t.count + PERIOD - 1) / PERIOD * PERIOD;
+    t.total = 0;
+    for (int r = 0; r < mp_size; r++) {
+        t.counts[r] = t.count + (is_v ? (size_t)r * 1000 : 0);
+        t.displs[r] = t.total;
+        t.total += t.counts[r];
+    }
+}
+
+static int is_result_here(void)
+{
+    if (t.kind == GATHER || t.kind == GATHERV || t.kind == REDUCE)
+        return mp_rank == t.root;
+    return t.kind != EXSCAN || mp_rank > 0;
 }
 
 static void one_call(void)
 {
-    size_t all = t.count * (size_t)mp_size;
-    int sends_all = t.kind == SCATTER || t.kind == REDUCE_SCATTER;
-    int gets_all = t.kind == GATHER || t.kind == ALLGATHER, is_root = mp_rank == t.root;
-    struct sparse send = sparse_make(sends_all ? all : t.count);
-    struct sparse recv = sparse_make(gets_all ? all : t.count);
+    size_t one = has_blocks(t.kind) ? t.counts[mp_rank] : t.count;
+    int is_root = mp_rank == t.root;
+    struct sparse send = sparse_make(sends_all() ? t.total : one);
+    struct sparse recv = sparse_make(gets_all() ? t.total : one);
 
     sparse_each(&send, fill_sent);
     sparse_each(&recv, t.kind == BCAST && is_root ? fill_sent : fill_untouched);
     OK(call(send.base, recv.base));
-    if (is_root || (t.kind != GATHER && t.kind != REDUCE))
+    if (is_result_here())
         sparse_each(&recv, expect);
     sparse_free(&send);
     sparse_free(&recv);
@@ -168,24 +243,18 @@ static void one_call(void)
 int main(int argc, char **argv)
 {
     uint64_t state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    int calls = argc > 2 ? atoi(argv[2]) : 4, is_one_node;
-    static const mcomm_op_t ops[] = {MCOMM_SUM, MCOMM_MAX, MCOMM_BXOR};
+    int calls = argc > 2 ? atoi(argv[2]) : 4, kinds, first;
 
     mp_init();
+    CHECK(mp_size <= RANKS);
     if (mp_rank == 0)
         printf("seed %s: %d calls\n", argc > 1 ? argv[1] : "1", calls);
     /* by messages partial results would lie in what is received, one over the other */
-    OK(mcomm_comm_node_count(MCOMM_COMM_WORLD, &is_one_node));
-    is_one_node = is_one_node == 1;
+    OK(mcomm_comm_node_count(MCOMM_COMM_WORLD, &kinds));
+    kinds = kinds == 1 ? KIND_NUM : KIND_MOVES;
+    first = (int)(rnd(&state) % (uint64_t)kinds);
     for (int i = 0; i < calls; i++) {
-        t.kind = (enum kind)(rnd(&state) % (is_one_node ? KIND_NUM : KIND_MOVES));
-        t.root = (int)(rnd(&state) % (uint64_t)mp_size);
-        t.op = ops[rnd(&state) % 3];
-        t.salt = rnd(&state);
-        t.count = HALF + 1 + rnd(&state) % (4 * PAGE);
-        if (t.kind == GATHER || t.kind == SCATTER || t.kind == ALLGATHER ||
-            t.kind == REDUCE_SCATTER)
-            t.count = t.count / (size_t)mp_size + 1;
+        draw((enum kind)((first + i) % kinds), &state);
         snprintf(mp_repeat, sizeof(mp_repeat), "repeat: mprun %s args=\"%s %d\"",
                  getenv("MCOMM_TEST_VARIANT"), argc > 1 ? argv[1] : "1", i + 1);
         one_call();

@@ -5,7 +5,7 @@
  * from some call on with PROC_FAILED, those that were outstanding too. Arguments: the form, the
  * rank (the last one if not given), elements of large vectors.
  */
-#include "coll_check.h"
+#include "coll_kinds.h"
 
 #include <sys/time.h>
 #include <time.h>
@@ -16,7 +16,6 @@
 static struct small smalls[LIVE];
 static int64_t large_in[LARGE_MAX], large_out[LARGE_MAX];
 static size_t large = 20000;
-static size_t counts[SMALL_RANKS], places[SMALL_RANKS]; /* of blocks of it */
 static mcomm_comm_t comm;
 
 static void die_soon(void)
@@ -29,52 +28,39 @@ static void die_soon(void)
     setitimer(ITIMER_REAL, &soon, NULL); /* SIGALRM ends the process */
 }
 
+static enum small_form form_of(const char *what)
+{
+    struct timespec now;
+    int32_t form = S_BLOCKING;
+
+    if (strcmp(what, "any") == 0) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        form = (int32_t)(now.tv_nsec / 100 % S_FORMS);
+        OK(mcomm_bcast(&form, 1, MCOMM_INT32, 0, MCOMM_COMM_WORLD));
+    } else if (strcmp(what, "blocking") != 0) {
+        form = strcmp(what, "nonblocking") == 0 ? S_NONBLOCKING : S_PERSISTENT;
+    }
+    return (enum small_form)form;
+}
+
 static mcomm_err_t first_of(mcomm_err_t a, mcomm_err_t b)
 {
     return a != MCOMM_SUCCESS ? a : b;
 }
 
-static void counts_make(void)
+static mcomm_err_t large_call(uint64_t draw, enum small_form form, mcomm_request_t *request_p)
 {
-    size_t n = large / (size_t)mp_size;
+    const struct kind *kind = &kinds[draw % KIND_NUM];
+    struct args a = good_args();
 
-    for (int r = 0; r < mp_size; r++) {
-        counts[r] = n;
-        places[r] = (size_t)r * n;
-    }
-}
-
-#define LARGE_CALL(name, ...)                                                                      \
-    (form == S_BLOCKING      ? mcomm_##name(__VA_ARGS__, comm)                                     \
-     : form == S_NONBLOCKING ? mcomm_i##name(__VA_ARGS__, comm, req)                               \
-                             : mcomm_##name##_init(__VA_ARGS__, comm, req))
-
-static mcomm_err_t large_call(uint64_t draw, enum small_form form, mcomm_request_t *req)
-{
-    const mcomm_datatype_t t = MCOMM_INT64;
-    const void *in = large_in;
-    void *out = large_out;
-    int root = (int)((draw >> 32) % (uint64_t)mp_size);
-    size_t n = counts[0];
-
-    switch (draw % 9) {
-    case 0:
-        return LARGE_CALL(bcast, out, large, t, root);
-    case 1:
-        return LARGE_CALL(reduce_scatter, in, out, counts, t, MCOMM_SUM);
-    case 2:
-        return LARGE_CALL(gatherv, in, n, out, counts, places, t, root);
-    case 3:
-        return LARGE_CALL(scatterv, in, counts, places, out, n, t, root);
-    case 4:
-        return LARGE_CALL(allgatherv, in, n, out, counts, places, t);
-    case 5:
-        return LARGE_CALL(alltoallv, in, counts, places, out, counts, places, t);
-    case 6:
-        return LARGE_CALL(scan, in, out, large, t, MCOMM_SUM);
-    default:
-        return LARGE_CALL(allreduce, in, out, large, t, MCOMM_SUM);
-    }
+    a.send = large_in;
+    a.recv = large_out;
+    if (kind->takes & VECTOR)
+        a.count = large;
+    a.dtype = MCOMM_INT64;
+    a.root = (int)((draw >> 32) % (uint64_t)mp_size);
+    a.comm = comm;
+    return kind->call(&a, form, request_p);
 }
 
 static mcomm_err_t turn_blocking(uint64_t *state, int64_t round)
@@ -124,24 +110,24 @@ static mcomm_err_t turn_requests(uint64_t *state, int64_t round, enum small_form
 
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "blocking";
     uint64_t state = 5;
     mcomm_err_t err = MCOMM_SUCCESS;
+    enum small_form form;
     int dies;
 
     mp_init();
+    form = form_of(argc > 1 ? argv[1] : "blocking");
     dies = argc > 2 ? atoi(argv[2]) : mp_size - 1;
     large = argc > 3 ? strtoull(argv[3], NULL, 10) : large;
     CHECK(large <= LARGE_MAX);
-    counts_make();
+    kinds_prepare(large / (size_t)mp_size);
     OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm));
     err = mcomm_barrier(MCOMM_COMM_WORLD);
     if (mp_rank == dies)
         die_soon();
     for (int64_t round = 0; err == MCOMM_SUCCESS; round++)
-        err = strcmp(what, "blocking") == 0      ? turn_blocking(&state, round)
-              : strcmp(what, "nonblocking") == 0 ? turn_requests(&state, round, S_NONBLOCKING)
-                                                 : turn_requests(&state, round, S_PERSISTENT);
+        err =
+            form == S_BLOCKING ? turn_blocking(&state, round) : turn_requests(&state, round, form);
     if (err != MCOMM_ERR_PROC_FAILED)
         MP_FAIL("%s: %s", mcomm_err_name(err), mcomm_last_error());
     EXPECT(MCOMM_ERR_PROC_FAILED, mcomm_barrier(comm));

@@ -10,7 +10,7 @@
 #define W MCOMM_COMM_WORLD
 
 static int x[N], y[N];
-static size_t ones[SMALL_RANKS], places[SMALL_RANKS];
+static size_t counts[SMALL_RANKS], places[SMALL_RANKS];
 
 /* ---- the calls ---- */
 struct args {
@@ -33,8 +33,9 @@ enum takes { /* which arguments there are */
     RECV_COUNTS = 32,
     OP = 64,
     ROOT = 128,
-    PREFIX = 256,  /* of ranks: no average */
-    SCATTERS = 512 /* in place it is the root's recvbuf that is not there */
+    PREFIX = 256,   /* of ranks: no average */
+    SCATTERS = 512, /* in place it is the root's recvbuf that is not there */
+    VECTOR = 1024   /* no blocks */
 };
 #define ANY 0
 
@@ -70,9 +71,9 @@ static const struct kind {
     unsigned takes;
 } kinds[] = {
     {"barrier", call_barrier, ANY},
-    {"bcast", call_bcast, RECV | COUNT | ROOT},
-    {"reduce", call_reduce, SEND | RECV | COUNT | OP | ROOT},
-    {"allreduce", call_allreduce, SEND | RECV | COUNT | OP},
+    {"bcast", call_bcast, RECV | COUNT | ROOT | VECTOR},
+    {"reduce", call_reduce, SEND | RECV | COUNT | OP | ROOT | VECTOR},
+    {"allreduce", call_allreduce, SEND | RECV | COUNT | OP | VECTOR},
     {"gather", call_gather, SEND | RECV | COUNT | ROOT},
     {"gatherv", call_gatherv, SEND | RECV | COUNT | RECV_LISTS | RECV_COUNTS | ROOT},
     {"scatter", call_scatter, SEND | RECV | COUNT | ROOT | SCATTERS},
@@ -83,22 +84,24 @@ static const struct kind {
     {"reduce_scatter", call_reduce_scatter, SEND | RECV | RECV_COUNTS | OP},
     {"alltoall", call_alltoall, SEND | RECV | COUNT},
     {"alltoallv", call_alltoallv, SEND | RECV | SEND_LISTS | RECV_LISTS | RECV_COUNTS},
-    {"scan", call_scan, SEND | RECV | COUNT | OP | PREFIX},
-    {"exscan", call_exscan, SEND | RECV | COUNT | OP | PREFIX},
+    {"scan", call_scan, SEND | RECV | COUNT | OP | PREFIX | VECTOR},
+    {"exscan", call_exscan, SEND | RECV | COUNT | OP | PREFIX | VECTOR},
 };
 #define KIND_NUM (sizeof(kinds) / sizeof(kinds[0]))
 
-static struct args good_args(void)
-{
-    return (struct args){x, y, 1, ones, places, ones, places, MCOMM_INT32, MCOMM_SUM, mp_rank, W};
-}
-
-static inline void kinds_prepare(void)
+/* Calls of count elements, or so many to or from each. */
+static inline void kinds_prepare(size_t count)
 {
     for (int r = 0; r < mp_size; r++) {
-        ones[r] = 1;
-        places[r] = (size_t)r;
+        counts[r] = count;
+        places[r] = (size_t)r * count;
     }
+}
+
+static inline struct args good_args(void)
+{
+    return (struct args){x,      y,           counts[0], counts,  places, counts,
+                         places, MCOMM_INT32, MCOMM_SUM, mp_rank, W};
 }
 
 #endif

@@ -96,8 +96,8 @@ DIFFER(op, a.op = MCOMM_SUM, a.op = MCOMM_MAX)
 DIFFER(op_user, a.op = MCOMM_SUM, a.op = any_order)
 DIFFER(op_order, a.op = in_order, a.op = any_order)
 DIFFER(root, a.root = 0, a.root = 1)
-DIFFER(send_counts, a.send_counts = ones, a.send_counts = first_two)
-DIFFER(recv_counts, a.recv_counts = ones, a.recv_counts = first_two)
+DIFFER(send_counts, a.send_counts = counts, a.send_counts = first_two)
+DIFFER(recv_counts, a.recv_counts = counts, a.recv_counts = first_two)
 
 static const struct difference {
     void (*make)(void);
@@ -177,8 +177,8 @@ static void test_order(const struct kind *kind, const struct kind *other)
 
 static void test_all_kinds(void)
 {
-    kinds_prepare();
-    memcpy(first_two, ones, sizeof(ones));
+    kinds_prepare(1);
+    memcpy(first_two, counts, sizeof(counts));
     first_two[0] = 2;
     OK(mcomm_op_create(last_one, NULL, 0, &in_order));
     OK(mcomm_op_create(last_one, NULL, 1, &any_order));

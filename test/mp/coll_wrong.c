@@ -166,7 +166,7 @@ int main(void)
 
     mp_init();
     other = (mp_rank + 1) % mp_size;
-    kinds_prepare();
+    kinds_prepare(1);
     for (int r = 0; r < mp_size; r++)
         bad[r] = r == mp_size - 1 ? (size_t)-1 : 1;
     OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));

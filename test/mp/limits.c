@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * Little memory, few descriptors, no threads: each step lowers or raises one limit, then starts,
- * sends messages, makes a window and an object store, and ends. Each call works, or says by an
- * error with a text what is missing; nothing crashes or hangs, and a later step with enough works.
- * Arguments: shm (the case makes /dev/shm small), as, nofile, nproc.
+ * sends messages, calls collectives, makes a window and an object store, and ends. Each call works,
+ * or says by an error with a text what is missing; nothing crashes or hangs, and a later step with
+ * enough works. Arguments: shm (the case makes /dev/shm small), as, nofile, nproc.
  */
 #include "mp.h"
 
@@ -79,6 +79,26 @@ static void messages(mcomm_comm_t comm)
     }
 }
 
+static void collectives(mcomm_comm_t comm)
+{
+    size_t before = refused;
+
+    for (size_t nbytes = 1; nbytes <= 4 * MIB && refused == before; nbytes *= 16) {
+        unsigned char *out = calloc(2, nbytes), *in = calloc(2, nbytes);
+
+        if (out != NULL && in != NULL) {
+            out[2 * nbytes - 1] = 1;
+            if (look("allreduce",
+                     mcomm_allreduce(out, in, 2 * nbytes, MCOMM_UINT8, MCOMM_SUM, comm)))
+                CHECK_EQ(in[2 * nbytes - 1], mp_size);
+            if (refused == before)
+                look("alltoall", mcomm_alltoall(out, in, nbytes, MCOMM_UINT8, comm));
+        }
+        free(out);
+        free(in);
+    }
+}
+
 static void window(mcomm_comm_t comm)
 {
     mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
@@ -122,6 +142,8 @@ static int step(const char *name)
     if (look("comm_dup", mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &comm))) {
         OK(mcomm_comm_set_timeout(comm, TIMEOUT_MS));
         messages(comm);
+        if (refused == before)
+            collectives(comm);
         if (refused == before)
             window(comm);
         if (refused == before)
