@@ -18,8 +18,11 @@
  *  - Completed means applied at the target and readable there. After an error, a time-out or a
  *    cancel the library touches the caller's buffers no more.
  *  - Every wait ends: with success, a named error, or the caller's time-out.
- *  - Thread line "any thread": may be called from any thread at any time after mcomm_init(). In
- *    a child made by fork() every call returns MCOMM_ERR_FORKED.
+ *  - Without a thread line: any thread, at any time after mcomm_init(); before it every call
+ *    returns MCOMM_ERR_NOT_INIT, in a child made by fork() MCOMM_ERR_FORKED.
+ *  - "@blocks": the call waits for other processes, within the communicator's time limit
+ *    (mcomm_comm_set_timeout()). Others return at once, but for the first contact with a process
+ *    or with its part of a window, which waits for its answer. Collective: all members call.
  *  - A bad argument is MCOMM_ERR_ARG or a more exact code of the same scope; nothing is sent or
  *    written, and mcomm_last_error() names the argument and its value.
  */
@@ -233,13 +236,15 @@ MCOMM_EXPORT size_t mcomm_setting_count(void);
  * before init */
 MCOMM_EXPORT mcomm_err_t mcomm_setting_get(size_t index, mcomm_setting_t *setting_p);
 
+/** A new info object without keys; the caller frees it. @return also MCOMM_ERR_NO_MEM */
 MCOMM_EXPORT mcomm_err_t mcomm_info_create(mcomm_info_t *info_p);
 /** Set key to value (both copied; key 1-63 characters, value up to 1023). @threads one call per
  * info at a time */
 MCOMM_EXPORT mcomm_err_t mcomm_info_set(mcomm_info_t info, const char *key, const char *value);
-/** Value of key, NULL if not set (still MCOMM_SUCCESS); valid until the next set or free. */
+/** Value of key, NULL if not set (still MCOMM_SUCCESS); valid until the next set or free.
+ * @threads as mcomm_info_set() */
 MCOMM_EXPORT mcomm_err_t mcomm_info_get(mcomm_info_t info, const char *key, const char **value_p);
-/** Free and set to MCOMM_INFO_NULL. */
+/** Free and set to MCOMM_INFO_NULL. What was made with it keeps its hints. */
 MCOMM_EXPORT mcomm_err_t mcomm_info_free(mcomm_info_t *info_p);
 
 /* ========================================================================================
@@ -254,6 +259,7 @@ typedef enum mcomm_compare {
 
 /** The group of a communicator; the caller frees it. @threads any thread */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_group(mcomm_comm_t comm, mcomm_group_t *group_p);
+/** Number of members. */
 MCOMM_EXPORT mcomm_err_t mcomm_group_size(mcomm_group_t group, int *size_p);
 /** Rank of the caller in group, MCOMM_RANK_UNDEFINED if not a member. */
 MCOMM_EXPORT mcomm_err_t mcomm_group_rank(mcomm_group_t group, int *rank_p);
@@ -276,8 +282,10 @@ MCOMM_EXPORT mcomm_err_t mcomm_group_difference(mcomm_group_t a, mcomm_group_t b
  * absent. */
 MCOMM_EXPORT mcomm_err_t mcomm_group_translate(mcomm_group_t a, size_t count, const int *ranks_a,
                                                mcomm_group_t b, int *ranks_b_p);
+/** MCOMM_IDENT, MCOMM_SIMILAR or MCOMM_UNEQUAL. */
 MCOMM_EXPORT mcomm_err_t mcomm_group_compare(mcomm_group_t a, mcomm_group_t b,
                                              mcomm_compare_t *result_p);
+/** Free and set to MCOMM_GROUP_NULL; communicators made from it stay. */
 MCOMM_EXPORT mcomm_err_t mcomm_group_free(mcomm_group_t *group_p);
 
 /* ========================================================================================
@@ -287,13 +295,17 @@ MCOMM_EXPORT mcomm_err_t mcomm_group_free(mcomm_group_t *group_p);
  * marked collective are made by all members in the same order. If a member dies inside, the
  * others return MCOMM_ERR_PROC_FAILED and have no new communicator.
  * ======================================================================================== */
-MCOMM_EXPORT mcomm_comm_t mcomm_comm_world(void); /* MCOMM_COMM_NULL before init */
+/** All ranks of the job, and this process alone; MCOMM_COMM_NULL before mcomm_init(), after
+ * mcomm_finalize() and in a child. */
+MCOMM_EXPORT mcomm_comm_t mcomm_comm_world(void);
 MCOMM_EXPORT mcomm_comm_t mcomm_comm_self(void);
 #define MCOMM_COMM_WORLD (mcomm_comm_world())
 #define MCOMM_COMM_SELF (mcomm_comm_self())
 
+/** The caller's rank, and the number of ranks. */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_rank(mcomm_comm_t comm, int *rank_p);
 MCOMM_EXPORT mcomm_err_t mcomm_comm_size(mcomm_comm_t comm, int *size_p);
+/** MCOMM_IDENT: the same communicator; MCOMM_CONGRUENT: same members in the same order. */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_compare(mcomm_comm_t a, mcomm_comm_t b,
                                             mcomm_compare_t *result_p);
 /**
@@ -328,6 +340,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_comm_create_oob(const mcomm_oob_t *oob, mcomm_com
 MCOMM_EXPORT mcomm_err_t mcomm_comm_free(mcomm_comm_t *comm_p);
 /** A name for messages and tools, copied, up to 63 characters. */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_set_name(mcomm_comm_t comm, const char *name);
+/** The name that was set, "" if none; valid until it is set again or comm is freed. */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_get_name(mcomm_comm_t comm, const char **name_p);
 /**
  * Time limit of the blocking calls on comm: after it they return MCOMM_ERR_TIMEOUT and the
@@ -377,6 +390,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_waitsome(size_t count, mcomm_request_t *requests,
 /** All complete? If not (done_p = 0) none is touched. */
 MCOMM_EXPORT mcomm_err_t mcomm_testall(size_t count, mcomm_request_t *requests, int *done_p,
                                        mcomm_status_t *statuses_p);
+/** One of them complete? done_p and index_p are written in either case; MCOMM_INDEX_NONE as in
+ * mcomm_waitany(). */
 MCOMM_EXPORT mcomm_err_t mcomm_testany(size_t count, mcomm_request_t *requests, size_t *index_p,
                                        int *done_p, mcomm_status_t *status_p);
 /**
@@ -388,6 +403,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_testany(size_t count, mcomm_request_t *requests, 
 MCOMM_EXPORT mcomm_err_t mcomm_cancel(mcomm_request_t request);
 /** Start an inactive persistent request. */
 MCOMM_EXPORT mcomm_err_t mcomm_start(mcomm_request_t request);
+/** Start all, or, if one cannot be started, none. */
 MCOMM_EXPORT mcomm_err_t mcomm_startall(size_t count, mcomm_request_t *requests);
 /** Give up a request: an active one completes by itself (its buffers stay borrowed until then). */
 MCOMM_EXPORT mcomm_err_t mcomm_request_free(mcomm_request_t *request_p);
@@ -414,23 +430,26 @@ typedef struct mcomm_iov {
  */
 MCOMM_EXPORT mcomm_err_t mcomm_send(const void *buf, size_t nbytes, int dest, int tag,
                                     mcomm_comm_t comm);
-/** As mcomm_send(), but returns only after the receiver has matched it. */
+/** As mcomm_send(), but returns only after the receiver has matched it. @blocks until then */
 MCOMM_EXPORT mcomm_err_t mcomm_ssend(const void *buf, size_t nbytes, int dest, int tag,
                                      mcomm_comm_t comm);
 /**
  * Receive up to nbytes into buf.
  * @param source  rank or MCOMM_ANY_SOURCE   @param tag  tag or MCOMM_ANY_TAG
  * @param status_p  NULL (MCOMM_STATUS_IGNORE) or filled, also on MCOMM_ERR_TRUNCATE
+ * @blocks until a message has come
  */
 MCOMM_EXPORT mcomm_err_t mcomm_recv(void *buf, size_t nbytes, int source, int tag,
                                     mcomm_comm_t comm, mcomm_status_t *status_p);
+/** The same with a request: buf is borrowed until it completes. @return also MCOMM_ERR_NO_MEM */
 MCOMM_EXPORT mcomm_err_t mcomm_isend(const void *buf, size_t nbytes, int dest, int tag,
                                      mcomm_comm_t comm, mcomm_request_t *request_p);
 MCOMM_EXPORT mcomm_err_t mcomm_issend(const void *buf, size_t nbytes, int dest, int tag,
                                       mcomm_comm_t comm, mcomm_request_t *request_p);
 MCOMM_EXPORT mcomm_err_t mcomm_irecv(void *buf, size_t nbytes, int source, int tag,
                                      mcomm_comm_t comm, mcomm_request_t *request_p);
-/** Send and receive at the same time; the buffers must not overlap (MCOMM_ERR_BUFFER). */
+/** Send and receive at the same time; the buffers must not overlap (MCOMM_ERR_BUFFER). @blocks yes
+ */
 MCOMM_EXPORT mcomm_err_t mcomm_sendrecv(const void *sendbuf, size_t send_nbytes, int dest,
                                         int sendtag, void *recvbuf, size_t recv_nbytes, int source,
                                         int recvtag, mcomm_comm_t comm, mcomm_status_t *status_p);
@@ -440,18 +459,20 @@ MCOMM_EXPORT mcomm_err_t mcomm_isendv(const mcomm_iov_t *iov, size_t iov_count, 
                                       mcomm_comm_t comm, mcomm_request_t *request_p);
 MCOMM_EXPORT mcomm_err_t mcomm_irecvv(const mcomm_iov_t *iov, size_t iov_count, int source, int tag,
                                       mcomm_comm_t comm, mcomm_request_t *request_p);
-/** Wait until a matching message is there; do not receive it. */
+/** Wait until a matching message is there; do not receive it. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_probe(int source, int tag, mcomm_comm_t comm,
                                      mcomm_status_t *status_p);
 /** Is a matching message there? O(1) memory however often it is called. */
 MCOMM_EXPORT mcomm_err_t mcomm_iprobe(int source, int tag, mcomm_comm_t comm, int *found_p,
                                       mcomm_status_t *status_p);
-/** As probe, and take the message out of matching: only mrecv/imrecv can receive it. */
+/** As probe, and take the message out of matching: only mrecv/imrecv can receive it. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_mprobe(int source, int tag, mcomm_comm_t comm,
                                       mcomm_message_t *message_p, mcomm_status_t *status_p);
+/** As mprobe, without waiting: found_p 1 or 0; message_p is written if found. */
 MCOMM_EXPORT mcomm_err_t mcomm_improbe(int source, int tag, mcomm_comm_t comm, int *found_p,
                                        mcomm_message_t *message_p, mcomm_status_t *status_p);
-/** Receive a matched message; *message_p becomes MCOMM_MESSAGE_NULL. */
+/** Receive a matched message; *message_p becomes MCOMM_MESSAGE_NULL. @blocks until it is
+ * whole */
 MCOMM_EXPORT mcomm_err_t mcomm_mrecv(void *buf, size_t nbytes, mcomm_message_t *message_p,
                                      mcomm_status_t *status_p);
 MCOMM_EXPORT mcomm_err_t mcomm_imrecv(void *buf, size_t nbytes, mcomm_message_t *message_p,
@@ -565,7 +586,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_win_create_dynamic(const mcomm_win_attr_t *attr, 
 MCOMM_EXPORT mcomm_err_t mcomm_win_attach(mcomm_win_t win, void *base, size_t nbytes);
 /** Take back one attach of exactly this base; returns after the last access to it has ended. What
  * the communicator's time limit cuts off is MCOMM_ERR_RMA_RANGE at its origin; bytes that another
- * attach covers are not concerned. */
+ * attach covers are not concerned. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_detach(mcomm_win_t win, const void *base);
 /** Complete all own operations, wait for all members, free; sets MCOMM_WIN_NULL. Collective.
  * @threads no other call on it in progress  @blocks yes */
@@ -633,6 +654,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_compare_and_swap(const void *swap, const void *co
 MCOMM_EXPORT mcomm_err_t mcomm_flush(int target, mcomm_win_t win);
 /** Own buffers of operations to target may be reused. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_flush_local(int target, mcomm_win_t win);
+/** The same for all targets. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_flush_all(mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_flush_local_all(mcomm_win_t win);
 /** flush_all, then a barrier of the window's communicator. Collective. @blocks yes */
@@ -645,9 +667,11 @@ typedef enum mcomm_lock_type {
 /** Mutual exclusion among the processes that lock target's part; a dead holder's lock is released.
  * A process has one lock on a target at a time, else MCOMM_ERR_RMA_SYNC. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_lock(mcomm_lock_type_t type, int target, mcomm_win_t win);
-/** Flush target, then release. MCOMM_ERR_RMA_SYNC: no lock there, or one by lock_all. */
+/** Flush target, then release. MCOMM_ERR_RMA_SYNC: no lock there, or one by lock_all.
+ * @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_unlock(int target, mcomm_win_t win);
-MCOMM_EXPORT mcomm_err_t mcomm_win_lock_all(mcomm_win_t win); /* shared, at every member */
+/** A shared lock at every member, and its release. @blocks yes */
+MCOMM_EXPORT mcomm_err_t mcomm_win_lock_all(mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_win_unlock_all(mcomm_win_t win);
 
 /** Open my part to the members of group (they call start and complete). Does not block. */
@@ -658,6 +682,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_win_start(mcomm_group_t group, mcomm_win_t win);
 MCOMM_EXPORT mcomm_err_t mcomm_win_complete(mcomm_win_t win);
 /** End post: every member of its group has completed. @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_win_wait(mcomm_win_t win);
+/** As wait, without waiting: done_p 1 (the post is over) or 0. */
 MCOMM_EXPORT mcomm_err_t mcomm_win_test(mcomm_win_t win, int *done_p);
 
 typedef enum mcomm_signal_op {
@@ -680,7 +705,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_put_signal(const void *buf, size_t nbytes, int ta
                                           uint64_t signal_disp, uint64_t signal,
                                           mcomm_signal_op_t op, mcomm_win_t win);
 /** Wait until the uint64_t at signal_disp of my part compares true with value. value_p: what was
- * seen, or NULL. */
+ * seen, or NULL. @blocks up to timeout_ms */
 MCOMM_EXPORT mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp, uint64_t value,
                                            int timeout_ms, uint64_t *value_p, mcomm_win_t win);
 
@@ -705,7 +730,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_wait_signal(uint64_t signal_disp, mcomm_cmp_t cmp
  * A member that died, or finalized without a call that others wait for, makes the others return
  * MCOMM_ERR_PROC_FAILED; some may have succeeded, and the buffers are undefined. With MCOMM_CHECK=1
  * arguments that differ between ranks are found: MCOMM_ERR_MISMATCH names both ranks and both
- * values. All: @threads any thread
+ * values. All: @threads any thread, @blocks the blocking forms
  * @return also MCOMM_ERR_BUFFER, _COUNT, _TYPE, _OP, _RANK, _COMM, _REVOKED, _TIMEOUT, _NO_MEM
  * ======================================================================================== */
 /**
@@ -902,7 +927,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_exscan_init(const void *sendbuf, void *recvbuf, s
  * Every member of the communicator lends capacity (0 = it only uses the store). Keys are 1 to
  * 4096 bytes, values 0 bytes to what the pool holds (in pools of many small parts less). A put that
  * has returned is seen by every get that starts afterwards; readers see the old value or the new
- * one, never a mixture. When room is needed, the least recently used objects are evicted.
+ * one, never a mixture. When room is needed, the least recently used objects are evicted. A call
+ * waits for the rank on another node that has to answer it.
  * ======================================================================================== */
 typedef struct mcomm_kv_attr {
     size_t struct_size;
@@ -988,13 +1014,17 @@ MCOMM_EXPORT mcomm_err_t mcomm_kv_get_into(mcomm_kv_t kv, const void *key, size_
 /** exists_p: 1 or 0. Does not count as a use for eviction. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_exists(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                          int *exists_p);
+/** Size of the value; MCOMM_ERR_NOT_FOUND if absent. Does not count as a use. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_size(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                        size_t *nbytes_p);
+/** The object is gone for every get that starts afterwards; MCOMM_ERR_NOT_FOUND if it was absent.
+ * Views of it stay whole. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_remove(mcomm_kv_t kv, const void *key, size_t key_nbytes);
 /** Look at a value where it lies: it is neither changed nor evicted until released. No copy
  * where view_p->is_copy is 0. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_acquire(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                           mcomm_kv_view_t *view_p);
+/** Give a view back; *view_p is cleared. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_release(mcomm_kv_t kv, mcomm_kv_view_t *view_p);
 
 typedef struct mcomm_kv_item { /* one entry of a batch */
@@ -1014,6 +1044,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_kv_get_batch(mcomm_kv_t kv, mcomm_kv_item_t *item
 /** error = MCOMM_SUCCESS where the key exists (nbytes = its size), MCOMM_ERR_NOT_FOUND where not;
  * returns MCOMM_SUCCESS. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_exists_batch(mcomm_kv_t kv, mcomm_kv_item_t *items, size_t count);
+/** As mcomm_kv_remove() for each entry; buf and nbytes are not looked at. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_remove_batch(mcomm_kv_t kv, mcomm_kv_item_t *items, size_t count);
 /** stats_p->struct_size is set by the caller. Not collective. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_stats(mcomm_kv_t kv, mcomm_kv_stats_t *stats_p);
@@ -1038,8 +1069,8 @@ typedef struct mcomm_peer_desc {
     int64_t pid;
     const char *host; /* "" if unknown */
 } mcomm_peer_desc_t;
-/** What is known of a rank; connects to it if connect != 0 and there is no connection yet.
- * desc_p->struct_size is set by the caller. */
+/** What is known of a rank; connects to it if connect != 0 and there is no connection yet
+ * (@blocks). desc_p->struct_size is set by the caller. */
 MCOMM_EXPORT mcomm_err_t mcomm_peer_query(mcomm_comm_t comm, int rank, int connect,
                                           mcomm_peer_desc_t *desc_p);
 /** Number of nodes over which the communicator spreads. */
@@ -1053,7 +1084,9 @@ typedef struct mcomm_rail_desc {
     int64_t mbits;       /* line rate, -1 unknown */
     int numa;            /* node of the device, -1 unknown */
 } mcomm_rail_desc_t;
+/** How many ways of moving bytes this process has; 0 before mcomm_init(). */
 MCOMM_EXPORT size_t mcomm_rail_count(void);
+/** The index-th; desc_p->struct_size is set by the caller; texts are valid until finalize. */
 MCOMM_EXPORT mcomm_err_t mcomm_rail_get(size_t index, mcomm_rail_desc_t *desc_p);
 
 /** The machine as text, one line per fact: allowed CPUs, caches, NUMA nodes, memory. Static until
