@@ -91,7 +91,7 @@ static void allreduce_nodes(struct wide *w, size_t shares)
 {
     struct coll_call *call = w->call;
     size_t size = (size_t)call->comm->size, nodes = (size_t)call->comm->node_count;
-    int parts = mci_coll_parts(shares * size * w->args.elem);
+    int parts = mci_coll_parts(shares * size * call->args.elem);
     size_t most = shares / (size_t)parts + 1;
     char *all = scratch(w, most * size), *slice = scratch(w, (AHEAD + 1) * most * (nodes + 1));
     struct part part[AHEAD + 1];
