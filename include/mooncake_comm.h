@@ -348,6 +348,18 @@ MCOMM_EXPORT mcomm_err_t mcomm_comm_get_name(mcomm_comm_t comm, const char **nam
  * communicator good only for mcomm_comm_free().
  */
 MCOMM_EXPORT mcomm_err_t mcomm_comm_set_timeout(mcomm_comm_t comm, int timeout_ms);
+/**
+ * Cancel everything on comm, at all members: what waits for a member (receives, sends that nobody
+ * has taken yet, collectives in every form, probes, calls that make communicators or windows) ends
+ * with MCOMM_ERR_REVOKED, and so do later calls but mcomm_comm_free(), mcomm_win_free() and
+ * queries. The library touches none of their buffers any more. Windows and stores made before live
+ * on, communicators made from it are not affected. One member calls it; it reaches all that live,
+ * also if the caller dies right after it. Again: no effect.
+ * @blocks no @return also MCOMM_ERR_COMM
+ */
+MCOMM_EXPORT mcomm_err_t mcomm_comm_revoke(mcomm_comm_t comm);
+/** *is_revoked_p: 1 once this process knows that comm is revoked, else 0. @blocks no */
+MCOMM_EXPORT mcomm_err_t mcomm_comm_is_revoked(mcomm_comm_t comm, int *is_revoked_p);
 
 /* ========================================================================================
  * 6. Requests

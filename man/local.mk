@@ -1,7 +1,7 @@
 # Manual pages (mdoc): one page a family, and an alias page for each further function.
 dist_man_MANS += \
 	%D%/mcomm_accumulate.3 %D%/mcomm_alltoall.3 %D%/mcomm_barrier.3 %D%/mcomm_bcast.3 \
-	%D%/mcomm_check.1 %D%/mcomm_comm_dup.3 %D%/mcomm_comm_rank.3 %D%/mcomm_err_text.3 \
+	%D%/mcomm_check.1 %D%/mcomm_comm_dup.3 %D%/mcomm_comm_rank.3 %D%/mcomm_comm_revoke.3 %D%/mcomm_err_text.3 \
 	%D%/mcomm_flush.3 %D%/mcomm_gather.3 %D%/mcomm_group_incl.3 %D%/mcomm_info.1 \
 	%D%/mcomm_info_create.3 %D%/mcomm_init.3 %D%/mcomm_kv_acquire.3 %D%/mcomm_kv_open.3 \
 	%D%/mcomm_kv_put.3 %D%/mcomm_op_create.3 %D%/mcomm_peer_query.3 %D%/mcomm_perf.1 %D%/mcomm_perf_report.1 \
@@ -16,7 +16,7 @@ dist_man_MANS += \
 	%D%/mcomm_build_config.3 %D%/mcomm_cancel.3 %D%/mcomm_coll_text.3 %D%/mcomm_comm_compare.3 \
 	%D%/mcomm_comm_create_group.3 %D%/mcomm_comm_create_oob.3 %D%/mcomm_comm_free.3 \
 	%D%/mcomm_comm_get_name.3 %D%/mcomm_comm_group.3 %D%/mcomm_comm_node_count.3 \
-	%D%/mcomm_comm_self.3 %D%/mcomm_comm_set_name.3 %D%/mcomm_comm_set_timeout.3 \
+	%D%/mcomm_comm_self.3 %D%/mcomm_comm_set_name.3 %D%/mcomm_comm_set_timeout.3 %D%/mcomm_comm_is_revoked.3 \
 	%D%/mcomm_comm_size.3 %D%/mcomm_comm_split.3 %D%/mcomm_comm_split_node.3 \
 	%D%/mcomm_comm_world.3 %D%/mcomm_compare_and_swap.3 %D%/mcomm_datatype_size.3 \
 	%D%/mcomm_err_name.3 %D%/mcomm_err_scope.3 %D%/mcomm_exscan.3 %D%/mcomm_exscan_init.3 \

@@ -8,10 +8,11 @@
 
 #include "coll/coll.h"
 #include "core/core.h"
+#include "fault/fault.h"
 #include "kvobj/kvobj.h"
 #include "pt2pt/pt2pt.h"
 #include "rma/rma.h"
 
 const struct mci_core_module *const mci_core_modules[] = {
-    &mci_pt2pt_module, &mci_rma_module, &mci_coll_module, &mci_kv_module, NULL,
+    &mci_pt2pt_module, &mci_rma_module, &mci_fault_module, &mci_coll_module, &mci_kv_module, NULL,
 };

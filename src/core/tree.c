@@ -219,6 +219,8 @@ static mcomm_err_t run_begin(struct tree_run *run, struct mci_tree *tree, mcomm_
     run->culprit = -1;
     run->is_discoverer = false;
     run->msg = NULL;
+    if (atomic_load(&tree->comm->is_revoked)) /* the others learn it, too */
+        return mci_err_set(MCOMM_ERR_REVOKED, "%s is revoked", mci_comm_text(tree->comm));
     if (tree->size == 1 || !has_room)
         return MCOMM_SUCCESS;
     if (mci_core_exchange.send == NULL)
@@ -245,6 +247,8 @@ static mcomm_err_t run_end(struct tree_run *run)
         return mci_err_set(run->err, "rank %d of %s failed: %s", run->culprit, mci_comm_text(comm),
                            mci_peer_is_failed(peer) ? mci_peer_reason(peer)
                                                     : "another rank says so");
+    if (run->err == MCOMM_ERR_REVOKED)
+        return mci_err_set(run->err, "%s is revoked", mci_comm_text(comm));
     if (run->err == MCOMM_ERR_TIMEOUT)
         return mci_err_set(run->err, "rank %d of %s did not come within the time limit",
                            run->culprit, mci_comm_text(comm));

@@ -154,25 +154,54 @@ mcomm_err_t mci_context_on_gone(struct mci_comm *comm)
     return MCOMM_SUCCESS;
 }
 
-static bool want_posted(struct mci_recv *op, void *arg)
+static void move_sends(struct mci_list *from, uint64_t key, struct mci_list *to)
 {
-    (void)arg;
-    return op->space == MCI_CTX_USER || op->space == MCI_CTX_COLL;
+    struct mci_list *node, *tmp;
+
+    MCI_LIST_FOREACH_SAFE (node, tmp, from) {
+        if (mci_container_of(node, struct mci_send, link)->ctx >> 2 != key)
+            continue;
+        mci_list_remove(node);
+        mci_list_push(to, node);
+    }
+}
+
+static void move_bulk(struct mci_list *from, const struct mci_match *m, struct mci_list *to)
+{
+    struct mci_list *node, *tmp;
+
+    MCI_LIST_FOREACH_SAFE (node, tmp, from) {
+        struct mci_recv *op = mci_container_of(node, struct mci_recv, link);
+
+        if (op->match != m)
+            continue;
+        mci_list_remove(node);
+        mci_list_push(to, node);
+    }
 }
 
 void mci_pt2pt_interrupt(struct mci_comm *comm, mcomm_err_t err)
 {
-    struct mci_list ops;
-    size_t cursor = 0;
-    struct mci_send *send;
+    struct mci_match *m = mci_match_of(comm);
+    struct mci_list posted, bulk, sends;
 
-    mci_list_init(&ops);
-    mci_match_extract(comm->match, want_posted, NULL, &ops);
-    mci_pt2pt_fail_list(&ops, err);
-    while ((send = mci_map_next(&mci_pt2pt.sends, &cursor, NULL)) != NULL) {
-        if (send->ctx >> 2 != comm->ctx >> 2)
+    mci_list_init(&posted);
+    mci_list_init(&bulk);
+    mci_list_init(&sends);
+    mci_match_extract(m, want_all, NULL, &posted);
+    for (int i = 0; i < comm->size; i++) {
+        struct mci_pt2pt_peer *pp = mci_comm_peer(comm, i)->p2p;
+
+        if (pp == NULL)
             continue;
-        mci_send_finish(send, err);
-        cursor = 0; /* done may have changed the table */
+        move_bulk(&pp->bulk, m, &bulk);
+        move_sends(&pp->waiting, m->key, &sends);
+        move_sends(&pp->held, m->key, &sends);
     }
+    mci_pt2pt_fail_list(&posted, err);
+    while (!mci_list_is_empty(&bulk)) /* its end takes each out */
+        mci_recv_give_up(mci_container_of(bulk.next, struct mci_recv, link), err);
+    while (!mci_list_is_empty(&sends))
+        mci_send_give_up(mci_container_of(sends.next, struct mci_send, link), err);
+    drop_unexpected(m, err);
 }

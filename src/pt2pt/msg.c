@@ -184,6 +184,8 @@ static void arrive(struct mci_peer *peer, const struct mci_frame *frame, const v
         mci_recv_take(op, msg);
     } else if (m == NULL) {
         mci_msg_drop(msg, MCOMM_ERR_COMM);
+    } else if (unlikely(m->comm != NULL && atomic_load(&m->comm->is_revoked))) {
+        mci_msg_drop(msg, MCOMM_ERR_REVOKED);
     } else {
         mci_match_add(m, msg);
         mci_wake_self(); /* somebody may probe for it */
@@ -249,7 +251,7 @@ void mci_msg_on_cancel(struct mci_peer *peer, const struct mci_frame *frame, con
             continue;
         msg->send_id = 0;
         if (msg->handle != NULL) {
-            msg->err = MCOMM_ERR_CANCELLED;
+            msg->err = (mcomm_err_t)frame->aux;
         } else {
             if (msg->match != NULL)
                 mci_match_remove(msg->match, msg);
@@ -264,7 +266,7 @@ void mci_msg_on_cancel(struct mci_peer *peer, const struct mci_frame *frame, con
             continue;
         mci_inop_close(&op->inop);
         mci_list_remove(&op->link);
-        mci_recv_finish(op, MCOMM_ERR_CANCELLED);
+        mci_recv_finish(op, (mcomm_err_t)frame->aux);
         return;
     }
 }

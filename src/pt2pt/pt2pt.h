@@ -116,7 +116,11 @@ mcomm_err_t mci_pt2pt_sendrecv(struct mci_comm *comm, enum mci_ctx_space space, 
                                size_t recv_nbytes, int source, int recvtag, int timeout_ms,
                                mcomm_status_t *status_p);
 
-/* End all posted receives and waiting sends of comm with err (it was revoked). */
+/*
+ * End with err what waits for a member of comm: posted receives, those that others are filling by
+ * an inbound operation, sends that await an answer or room. Unexpected messages are dropped. A
+ * frame that is queued already, or half here, goes on. lock: engine
+ */
 void mci_pt2pt_interrupt(struct mci_comm *comm, mcomm_err_t err);
 
 extern const struct mci_core_module mci_pt2pt_module;

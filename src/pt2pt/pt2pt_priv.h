@@ -28,7 +28,7 @@
  * CTS    w0 sender's id, w1 | w2 << 32 the receiver's inbound operation
  * FIN    w0 sender's id, aux an error code: 0 = matched, else the receiver gave it up
  * CREDIT w0 bytes that are free again
- * CANCEL w0 sender's id: the sender withdrew it
+ * CANCEL w0 sender's id, aux an error code: the sender gave it up
  */
 #define FRAME_FREE 1u     /* flags: not charged to the credit */
 #define FRAME_HAS_DATA 2u /* flags: a small synchronous message */
@@ -215,7 +215,9 @@ static inline void mci_credit_owe(struct mci_pt2pt_peer *pp, size_t nbytes)
 /* ---- send.c
  * -------------------------------------------------------------------------------------- */
 void mci_send_finish(struct mci_send *op, mcomm_err_t err); /* out of all tables, and done */
-bool mci_send_cancel(struct mci_send *op);                  /* true: nothing has left; op is free */
+/* op, which is held or awaits an answer, ends with err; the receiver is told. */
+void mci_send_give_up(struct mci_send *op, mcomm_err_t err);
+bool mci_send_cancel(struct mci_send *op); /* true: nothing has left; op is free */
 void mci_send_release_held(struct mci_pt2pt_peer *pp);
 void mci_send_on_cts(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
                      struct mci_sink *sink);
@@ -261,6 +263,8 @@ struct sink_place {      /* outlives a receive that is withdrawn meanwhile */
 void mci_recv_finish(struct mci_recv *op, mcomm_err_t err);
 /* A whole message is at data: fills the buffer, ends op. */
 void mci_recv_fill(struct mci_recv *op, int source, int tag, const void *data, size_t nbytes);
+/* op, which is being filled by an inbound operation, ends with err; the sender is told. */
+void mci_recv_give_up(struct mci_recv *op, mcomm_err_t err);
 /* op takes msg, which is in no table any more. */
 void mci_recv_take(struct mci_recv *op, struct mci_msg *msg);
 /* op gets its bytes by an inbound operation. */

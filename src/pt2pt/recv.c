@@ -67,6 +67,20 @@ void mci_recv_fill(struct mci_recv *op, int source, int tag, const void *data, s
     mci_recv_finish(op, size_err(op));
 }
 
+/* Nothing more is written, and the sender is told why. */
+static void bulk_close(struct mci_recv *op, mcomm_err_t err)
+{
+    mci_inop_close(&op->inop);
+    mci_list_remove(&op->link);
+    mci_send_fin(op->inop.peer, op->send_id, err);
+}
+
+void mci_recv_give_up(struct mci_recv *op, mcomm_err_t err)
+{
+    bulk_close(op, err);
+    mci_recv_finish(op, err);
+}
+
 static void bulk_received(struct mci_inop *inop, mcomm_err_t err)
 {
     struct mci_recv *op = mci_container_of(inop, struct mci_recv, inop);
@@ -179,6 +193,7 @@ void mci_recv_prepare(struct mci_recv *op, const mcomm_iov_t *iov, size_t iov_co
         op->one = iov[0];
         op->iov = &op->one;
     }
+    op->match = NULL;
     op->msg = NULL;
     op->sink = NULL;
     op->state = RECV_POSTED;
@@ -188,6 +203,8 @@ void mci_recv_prepare(struct mci_recv *op, const mcomm_iov_t *iov, size_t iov_co
 /* No message is here and nobody can send one: how the receive ends, else SUCCESS. */
 static inline mcomm_err_t hopeless(const struct mci_match *m, const struct mci_recv *op)
 {
+    if (unlikely(atomic_load_explicit(&m->comm->is_revoked, memory_order_relaxed)))
+        return MCOMM_ERR_REVOKED;
     if (op->source != MCOMM_ANY_SOURCE)
         return unlikely(mci_peer_is_failed(mci_comm_peer(m->comm, op->source)))
                    ? MCOMM_ERR_PROC_FAILED
@@ -217,7 +234,7 @@ void mci_recv_startv(struct mci_recv *op, struct mci_comm *comm, enum mci_ctx_sp
     }
     err = hopeless(m, op);
     if (unlikely(err != MCOMM_SUCCESS)) {
-        if (err == MCOMM_ERR_PROC_FAILED || op->stalled == NULL) {
+        if (err != MCOMM_ERR_PROC_FAILED_PENDING || op->stalled == NULL) {
             recv_sized(op, source, tag, 0);
             mci_recv_finish(op, err);
             return;
@@ -240,8 +257,6 @@ void mci_recv_start(struct mci_recv *op, struct mci_comm *comm, enum mci_ctx_spa
 /* ---- end ---- */
 void mci_recv_withdraw(struct mci_recv *op)
 {
-    struct mci_peer *peer;
-
     switch ((enum recv_state)op->state) {
     case RECV_POSTED:
         mci_match_unpost(op->match, op);
@@ -258,10 +273,7 @@ void mci_recv_withdraw(struct mci_recv *op)
         mci_msg_drop(op->msg, MCOMM_ERR_CANCELLED);
         break;
     case RECV_BULK:
-        peer = op->inop.peer;
-        mci_inop_close(&op->inop);
-        mci_list_remove(&op->link);
-        mci_send_fin(peer, op->send_id, MCOMM_ERR_CANCELLED);
+        bulk_close(op, MCOMM_ERR_CANCELLED);
         break;
     case RECV_DONE:
         return;

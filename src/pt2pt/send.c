@@ -337,22 +337,24 @@ bool mci_send_cancel(struct mci_send *op)
     return true;
 }
 
-void mci_send_withdraw(struct mci_send *op)
+void mci_send_give_up(struct mci_send *op, mcomm_err_t err)
 {
-    struct mci_frame frame = {.am = MCI_AM_P2P_CANCEL};
-    struct mci_pt2pt_peer *pp;
+    struct mci_frame frame = {.am = MCI_AM_P2P_CANCEL, .aux = (uint16_t)err, .w0 = op->id};
+    struct mci_pt2pt_peer *pp = op->peer->p2p;
 
-    if (op->is_done) /* at once, perhaps: nothing else of op is set */
-        return;
-    pp = op->peer->p2p;
-    op->done = NULL;
-    if (mci_send_cancel(op) || op->is_done)
-        return;
-    frame.w0 = op->id;
-    mci_send_finish(op, MCOMM_ERR_CANCELLED);
-    if (!mci_peer_is_failed(pp->peer))
+    mci_send_finish(op, err); /* may free it */
+    if (frame.w0 != 0 && !mci_peer_is_failed(pp->peer))
         mci_peer_tell(pp->peer, &frame);
     mci_send_release_held(pp);
+}
+
+void mci_send_withdraw(struct mci_send *op)
+{
+    if (op->is_done) /* at once, perhaps: nothing else of op is set */
+        return;
+    op->done = NULL;
+    if (!mci_send_cancel(op) && !op->is_done)
+        mci_send_give_up(op, MCOMM_ERR_CANCELLED);
 }
 
 mcomm_err_t mci_send_explain(const struct mci_send *op, const struct mci_comm *comm)

@@ -45,6 +45,7 @@ enum mci_am {
     MCI_AM_CORE_FAILED, /* w0 names a process that failed: look for yourself */
     MCI_AM_KV_CALL,
     MCI_AM_KV_REPLY,
+    MCI_AM_REVOKE,    /* w0 names a communicator that a member revoked */
     MCI_AM_COLL_NODE, /* members of a communicator on one node agree on a shared segment */
     MCI_AM_MAX = 32
 };

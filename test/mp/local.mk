@@ -29,6 +29,11 @@ MP_PROGS += %D%/comm_death
 MP_CASES += %D%/comm_death_fresh.mp %D%/comm_death_talked.mp %D%/comm_death_inside.mp \
 	%D%/comm_death_root.mp %D%/comm_death_last.mp
 
+# fault
+MP_PROGS += %D%/comm_revoke
+%C%_comm_revoke_LDADD = $(LDADD) -lpthread
+MP_CASES += %D%/comm_revoke.mp %D%/comm_revoke_death.mp
+
 # coll
 MP_PROGS += %D%/coll_all %D%/coll_op %D%/coll_huge
 %C%_coll_all_SOURCES = %D%/coll_all.c %D%/coll_trial.c %D%/coll_trial_draw.c \
