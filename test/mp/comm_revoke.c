@@ -64,7 +64,7 @@ static mcomm_err_t wait_for(enum wait_for form, mcomm_comm_t comm)
     case ON_ALLREDUCE:
         return mcomm_allreduce(MCOMM_IN_PLACE, &sum, 1, MCOMM_DOUBLE, MCOMM_SUM, comm);
     case ON_LONG_BCAST:
-        return mcomm_bcast(big, BIG, MCOMM_BYTE, 0, comm);
+        return mcomm_bcast(big, BIG, MCOMM_BYTE, mp_size - 1, comm);
     case ON_DUP:
         err = mcomm_comm_dup(comm, MCOMM_INFO_NULL, &made);
         CHECK(made == MCOMM_COMM_NULL);
