@@ -12,7 +12,6 @@
 
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <time.h>
 
 #define VALUE_MAX 100000u
@@ -23,16 +22,13 @@ struct stamp { /* head of a value, if it is long enough */
 
 static inline size_t key_make(char *buf, uint64_t number)
 {
-    bool is_long = number % 50 == 49;
-    size_t n;
+    size_t n = (size_t)snprintf(buf, 64, "object/%llu", (unsigned long long)number);
 
-    if (is_long)
-        memset(buf, 'x', 4096);
-    n = (size_t)snprintf(buf, 64, "object/%llu", (unsigned long long)number);
-    if (!is_long)
-        return n;
-    buf[n] = 'x';
-    return 4096;
+    if (number % 50 == 49) { /* some keys are long */
+        memset(buf + n, 'x', 4096 - n);
+        n = 4096;
+    }
+    return n;
 }
 
 static inline void value_fill(char *buf, size_t nbytes, uint64_t number, uint64_t version)

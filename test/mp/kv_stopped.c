@@ -25,6 +25,11 @@ static struct {
 static char buf[VALUE_MAX], keys[KEYS][4096];
 static unsigned timeouts;
 
+static size_t key_of(unsigned k)
+{
+    return key_make(keys[k], k + 40); /* one is long */
+}
+
 static size_t nbytes_of(unsigned k)
 {
     return sizes[k % 3];
@@ -50,7 +55,7 @@ static void put(mcomm_kv_t kv, unsigned k, unsigned version)
 
     attr.preferred_rank = (int)(k / 3 % 2); /* lenders of both kinds for homes of both kinds */
     value_fill(buf, nbytes_of(k), k, version);
-    changed(k, version, mcomm_kv_put(kv, keys[k], key_make(keys[k], k), buf, nbytes_of(k), &attr));
+    changed(k, version, mcomm_kv_put(kv, keys[k], key_of(k), buf, nbytes_of(k), &attr));
 }
 
 static void seen(unsigned k, mcomm_err_t err, const void *value, size_t nbytes)
@@ -77,8 +82,7 @@ static void get(mcomm_kv_t kv, unsigned k)
 {
     size_t nbytes = 0;
 
-    mcomm_err_t err =
-        mcomm_kv_get_into(kv, keys[k], key_make(keys[k], k), buf, sizeof(buf), &nbytes);
+    mcomm_err_t err = mcomm_kv_get_into(kv, keys[k], key_of(k), buf, sizeof(buf), &nbytes);
 
     seen(k, err, buf, nbytes);
 }
@@ -91,8 +95,7 @@ static void batches(mcomm_kv_t kv)
 
     for (unsigned k = 0; k < KEYS; k++) {
         value_fill(room[k], nbytes_of(k), k, 5);
-        items[k] =
-            (mcomm_kv_item_t){keys[k], key_make(keys[k], k), room[k], nbytes_of(k), MCOMM_SUCCESS};
+        items[k] = (mcomm_kv_item_t){keys[k], key_of(k), room[k], nbytes_of(k), MCOMM_SUCCESS};
     }
     CHECK(mcomm_kv_put_batch(kv, items, KEYS, NULL) == MCOMM_ERR_TIMEOUT);
     for (unsigned k = 0; k < KEYS; k++) {
@@ -119,21 +122,21 @@ static void all_calls(mcomm_kv_t kv)
     for (unsigned k = 0; k < 12; k++)
         put(kv, k, 3);
     for (unsigned k = 12; k < 18; k++)
-        changed(k, 0, mcomm_kv_remove(kv, keys[k], key_make(keys[k], k)));
+        changed(k, 0, mcomm_kv_remove(kv, keys[k], key_of(k)));
     for (unsigned k = 0; k < 6; k++) {
-        mcomm_err_t err = mcomm_kv_get(kv, keys[k], key_make(keys[k], k), &value, &n);
+        mcomm_err_t err = mcomm_kv_get(kv, keys[k], key_of(k), &value, &n);
 
         seen(k, err, value, n);
         if (err == MCOMM_SUCCESS)
             mcomm_free(value);
-        err = mcomm_kv_acquire(kv, keys[k], key_make(keys[k], k), &view);
+        err = mcomm_kv_acquire(kv, keys[k], key_of(k), &view);
         seen(k, err, view.data, view.nbytes);
         if (err == MCOMM_SUCCESS)
             OK(mcomm_kv_release(kv, &view));
     }
     for (unsigned k = 0; k < 3; k++) {
-        (void)mcomm_kv_exists(kv, keys[k], key_make(keys[k], k), &exists);
-        (void)mcomm_kv_size(kv, keys[k], key_make(keys[k], k), &n);
+        (void)mcomm_kv_exists(kv, keys[k], key_of(k), &exists);
+        (void)mcomm_kv_size(kv, keys[k], key_of(k), &n);
     }
     CHECK(mcomm_kv_stats(kv, &stats) == MCOMM_ERR_TIMEOUT);
     batches(kv);
