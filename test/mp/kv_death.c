@@ -31,6 +31,7 @@ static void mode_death(long after_us)
 
     CHECK(buf != NULL);
     OK(mcomm_barrier(MCOMM_COMM_WORLD));
+    mp_leave_last(mp_size - 1);
     if (mp_rank == mp_size - 1) {
         die_after(after_us);
         race_run(kv, 99, 100000000, 40, buf);

@@ -69,4 +69,17 @@ static inline void mp_init(void)
     OK(mcomm_comm_size(MCOMM_COMM_WORLD, &mp_size));
 }
 
+/* Who is to die leaves this last: then all others are out of the collective call before it. */
+static inline void mp_leave_last(int victim)
+{
+    enum {
+        TAG_LEFT = 987
+    };
+
+    if (mp_rank != victim)
+        OK(mcomm_send(NULL, 0, victim, TAG_LEFT, MCOMM_COMM_WORLD));
+    for (int i = 1; mp_rank == victim && i < mp_size; i++)
+        OK(mcomm_recv(NULL, 0, MCOMM_ANY_SOURCE, TAG_LEFT, MCOMM_COMM_WORLD, NULL));
+}
+
 #endif

@@ -46,6 +46,7 @@ static void test_signal_death(const char *kind)
 
     window_make(kind, 64);
     OK(mcomm_win_fence(win));
+    mp_leave_last(last);
     if (mp_rank == last)
         raise(SIGKILL);
     EXPECT(MCOMM_ERR_PROC_FAILED,
