@@ -6,7 +6,7 @@
  * launcher dies.
  */
 #include "mp.h"
-#include "proc.h"
+#include "common/proc.h"
 
 #include <malloc.h>
 #include <pthread.h>

@@ -7,7 +7,7 @@
  * slab is lost.
  */
 #include "kv_check.h"
-#include "proc.h"
+#include "common/proc.h"
 
 #include <signal.h>
 #include <sys/types.h>

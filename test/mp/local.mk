@@ -1,5 +1,5 @@
 # Multi-process tests: programs (linked with the shared library) and their case files.
-EXTRA_DIST += %D%/mp.h %D%/nomem.h %D%/proc.h
+EXTRA_DIST += %D%/mp.h %D%/nomem.h
 
 # rt: start-up is tested below the public interface, so these are linked with the archive
 MP_PROGS += %D%/rt_start %D%/rt_edges

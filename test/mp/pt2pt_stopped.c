@@ -6,7 +6,7 @@
  * its buffer is read no more. All others arrive whole and in order.
  */
 #include "pt2pt_check.h"
-#include "proc.h"
+#include "common/proc.h"
 
 #include <sched.h>
 #include <signal.h>

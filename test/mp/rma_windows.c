@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /* Windows: how they are made and freed, what is attached, one after the other at one address. */
 #include "rma_window.h"
-#include "proc.h"
+#include "common/proc.h"
 
 #include <sys/mman.h>
 

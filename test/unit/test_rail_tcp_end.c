@@ -8,6 +8,7 @@
 
 #include "rail_pair.h"
 
+#include "common/proc.h"
 #include "rail/tcp/tcp_priv.h"
 
 #include <setjmp.h>
@@ -241,18 +242,6 @@ static void receives_and_stops(struct pair_end *end)
     for (size_t i = 0; i < BIG; i++)
         CHECK(big_in.buf[i] == 0x5a);
     pair_exchange(end);
-}
-
-static bool is_stopped(pid_t pid)
-{
-    char path[64], line[128] = "";
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "r");
-    CHECK(file != NULL && fgets(line, sizeof(line), file) != NULL);
-    fclose(file);
-    return strstr(line, ") T ") != NULL;
 }
 
 static void sends_to_the_stopped(struct pair_end *end)

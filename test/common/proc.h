@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* What /proc says of processes. */
-#ifndef TEST_MP_PROC_H
-#define TEST_MP_PROC_H
-
-#include "mp.h"
+/* What /proc says of processes. What cannot be asked ends the test. */
+#ifndef TEST_COMMON_PROC_H
+#define TEST_COMMON_PROC_H
 
 #include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 
 /* Its first thread stands, by a signal. */
@@ -17,7 +18,8 @@ static inline int is_stopped(pid_t pid)
 
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     file = fopen(path, "r");
-    CHECK(file != NULL && fgets(line, sizeof(line), file) != NULL);
+    if (file == NULL || fgets(line, sizeof(line), file) == NULL)
+        abort();
     fclose(file);
     return strstr(line, ") T ") != NULL;
 }
@@ -28,7 +30,8 @@ static inline int count_entries(const char *path)
     DIR *dir = opendir(path);
     int count = 0;
 
-    CHECK(dir != NULL);
+    if (dir == NULL)
+        abort();
     while (readdir(dir) != NULL)
         count++;
     closedir(dir);
