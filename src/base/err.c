@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,4 +93,19 @@ mcomm_err_t(mci_err_sys)(mcomm_err_t err, int sys_errno, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     return mci_err_set(err, "%s: %s", text, strerror_r(sys_errno, buf, sizeof(buf)));
+}
+
+mcomm_err_t mci_err_of_errno(int sys_errno)
+{
+    switch (sys_errno) {
+    case EMFILE:
+    case ENFILE:
+        return MCOMM_ERR_LIMIT;
+    case ENOMEM:
+    case ENOBUFS:
+    case ENOSPC:
+        return MCOMM_ERR_NO_MEM;
+    default:
+        return MCOMM_ERR_SYS;
+    }
 }

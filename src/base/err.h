@@ -19,6 +19,9 @@ mcomm_err_t mci_err_set(mcomm_err_t err, const char *fmt, ...)
 mcomm_err_t mci_err_sys(mcomm_err_t err, int sys_errno, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The code for a resource that the system did not give: LIMIT for descriptors, NO_MEM, else SYS. */
+mcomm_err_t mci_err_of_errno(int sys_errno);
+
 void mci_err_clear(void); /* forget the text */
 
 /* The value is err itself: compiler and analyzer see that an error is not a success. */

@@ -366,7 +366,8 @@ void mci_loop_forked(void)
 mcomm_err_t mci_loop_fd_add(struct mci_loop_fd *handle)
 {
     if (fd_ctl(handle, EPOLL_CTL_ADD) != 0)
-        return mci_err_sys(MCOMM_ERR_SYS, errno, "epoll_ctl add descriptor %d", handle->fd);
+        return mci_err_sys(mci_err_of_errno(errno), errno, "epoll_ctl add descriptor %d",
+                           handle->fd);
     fork_note(handle->fd, true);
     if (handle->is_data && loop.data_count++ == 0)
         mci_loop_take_over();
@@ -470,7 +471,8 @@ mcomm_err_t mci_loop_start(void)
         epoll_ctl(loop.main_epfd, EPOLL_CTL_ADD, loop.wake_fd, &wake) != 0 ||
         epoll_ctl(loop.data_epfd, EPOLL_CTL_ADD, loop.bell_fd, &bell) != 0 ||
         epoll_ctl(loop.main_epfd, EPOLL_CTL_ADD, loop.data_epfd, &data) != 0) {
-        err = mci_err_sys(MCOMM_ERR_SYS, errno, "cannot make the monitor's event descriptors");
+        err = mci_err_sys(mci_err_of_errno(errno), errno,
+                          "cannot make the monitor's event descriptors");
         goto close_fds;
     }
     err = mci_poll_add(poll_data, NULL, DATA_POLL_EVERY);

@@ -99,7 +99,7 @@ mcomm_err_t mci_doorbell_start(void)
 
     doorbell_fd = memfd_create("mcomm-doorbell", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (doorbell_fd < 0)
-        return mci_err_sys(MCOMM_ERR_SYS, errno, "memfd_create for the doorbell page");
+        return mci_err_sys(mci_err_of_errno(errno), errno, "memfd_create for the doorbell page");
     if (ftruncate(doorbell_fd, DOORBELL_BYTES) != 0 ||
         (page = mmap(NULL, DOORBELL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, doorbell_fd, 0)) ==
             MAP_FAILED) {

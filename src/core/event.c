@@ -71,7 +71,7 @@ mcomm_err_t mci_core_event_start(struct mci_rt *rt)
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for the news of %d ranks", events.size);
     events.fd.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (events.fd.fd < 0) {
-        err = mci_err_sys(MCOMM_ERR_SYS, errno, "eventfd for the launcher's news");
+        err = mci_err_sys(mci_err_of_errno(errno), errno, "eventfd for the launcher's news");
         goto free_suspects;
     }
     events.fd.is_data = false;

@@ -49,7 +49,9 @@ void mci_kv_frame_start(struct mci_kv *kv, struct kv_call *call, const void *byt
     mci_list_push(&calls, &call->link);
     frame.w0 = kv->core_comm->ctx;
     frame.w1 = call->id;
-    err = mci_peer_send(call->peer, &frame, bytes, nbytes, NULL);
+    err = mci_peer_reach(call->peer);
+    if (err == MCOMM_SUCCESS)
+        err = mci_peer_send(call->peer, &frame, bytes, nbytes, NULL);
     if (err != MCOMM_SUCCESS && !call->is_done)
         call_end(call, err);
     mci_engine_unlock();

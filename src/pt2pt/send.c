@@ -204,11 +204,20 @@ void mci_send_release_held(struct mci_pt2pt_peer *pp)
     }
 }
 
+/* The user's own message is refused while a connection cannot be made; the others' waits. */
+static mcomm_err_t send_reach(struct mci_peer *peer, enum mci_ctx_space space)
+{
+    if (mci_peer_is_failed(peer))
+        return MCOMM_ERR_PROC_FAILED;
+    return space == MCI_CTX_USER ? mci_peer_reach(peer) : MCOMM_SUCCESS;
+}
+
 static inline void send_start(struct mci_send *op, struct mci_comm *comm, enum mci_ctx_space space,
                               int dest, int tag, unsigned flags)
 {
     struct mci_peer *peer = mci_comm_peer(comm, dest);
     struct mci_pt2pt_peer *pp = mci_pt2pt_peer_of(peer);
+    mcomm_err_t err = MCOMM_SUCCESS;
 
     op->is_done = false;
     op->flags = (uint8_t)flags;
@@ -222,8 +231,9 @@ static inline void send_start(struct mci_send *op, struct mci_comm *comm, enum m
     op->state = SEND_HELD;
     if (unlikely(pp == NULL)) {
         send_done(op, MCOMM_ERR_NO_MEM);
-    } else if (unlikely(mci_peer_is_failed(peer))) {
-        send_done(op, MCOMM_ERR_PROC_FAILED);
+    } else if (unlikely(peer->state != MCI_PEER_READY) &&
+               (err = send_reach(peer, space)) != MCOMM_SUCCESS) {
+        send_done(op, err);
     } else if (unlikely(!mci_list_is_empty(&pp->held)) || unlikely(!send_try(op, pp))) {
         op->state = SEND_HELD;
         mci_list_push(&pp->held, &op->link);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define HOOK_MAX 8
+#define STARVED_AGAIN_NS 100000000
 #define BIT(n) (1u << (n))
 
 static const struct {
@@ -35,6 +36,7 @@ static const struct {
 struct peer_full { /* about 900 bytes a known process */
     struct mci_peer pub;
     struct mci_loop_timer connect_timer;
+    int starved_errno; /* what a connection takes is lacking here; tried again by the timer */
     struct mci_card card;
     char reason[96];
 };
@@ -225,14 +227,53 @@ static void connect_timer_start(struct mci_peer *peer)
     mci_loop_timer_set(&f->connect_timer, (int64_t)mci_settings.connect_timeout * 1000000);
 }
 
-static void peer_connect(struct mci_peer *peer)
+static void connect_begin(struct mci_peer *peer)
 {
-    peer_move(peer, MCI_PEER_CONNECTING);
+    full(peer)->starved_errno = 0;
     connect_timer_start(peer);
     if (peer->is_local && mci_rail_own_card()->has_shm && peer->card->has_shm)
         connect_over(peer, &mci_rail_shm_ops);
     else
         connect_over(peer, &mci_rail_tcp_ops);
+}
+
+static void peer_connect(struct mci_peer *peer)
+{
+    peer_move(peer, MCI_PEER_CONNECTING);
+    connect_begin(peer);
+}
+
+static void starved_again(struct mci_loop_timer *timer)
+{
+    connect_begin(timer->arg);
+}
+
+void mci_peer_starved(struct mci_peer *peer, const struct mci_rail_ops *ops, int sys_errno)
+{
+    struct peer_full *f = full(peer);
+
+    if (peer->state != MCI_PEER_CONNECTING || peer->ops != ops)
+        return;
+    mci_log_debug("peer %d: no connection over %s yet: %s", peer->world_rank, ops->name,
+                  strerror(sys_errno));
+    f->starved_errno = sys_errno;
+    f->connect_timer.fn = starved_again;
+    mci_loop_timer_set(&f->connect_timer, STARVED_AGAIN_NS);
+}
+
+mcomm_err_t mci_peer_reach_first(struct mci_peer *peer)
+{
+    const struct peer_full *f = full(peer);
+
+    if (peer->state == MCI_PEER_IDLE)
+        peer_connect(peer);
+    else if (peer->state == MCI_PEER_CONNECTING && f->starved_errno != 0)
+        connect_begin(peer); /* it may be there by now */
+    if (peer->state != MCI_PEER_CONNECTING || f->starved_errno == 0)
+        return MCOMM_SUCCESS;
+    return mci_err_sys(mci_err_of_errno(f->starved_errno), f->starved_errno,
+                       "no connection to rank %d of the job (%s)", peer->world_rank,
+                       mci_peer_host(peer));
 }
 
 void mci_peer_watch(struct mci_peer *peer)
@@ -260,7 +301,8 @@ bool mci_peer_accepts(struct mci_peer *peer, const struct mci_rail_ops *ops)
         peer->ops = ops;
         return true;
     }
-    return peer->state == MCI_PEER_CONNECTING && peer->proc_id < mci_rail_own_card()->proc_id;
+    return peer->state == MCI_PEER_CONNECTING &&
+           (peer->proc_id < mci_rail_own_card()->proc_id || full(peer)->starved_errno != 0);
 }
 
 void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void *conn,

@@ -173,6 +173,15 @@ mcomm_err_t mci_peer_send(struct mci_peer *peer, struct mci_frame *frame, const 
 mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                            size_t iov_count, size_t nbytes, struct mci_tx *tx);
 /*
+ * Before an operation of the user's: connects on first use. MCOMM_ERR_LIMIT or NO_MEM: this process
+ * lacks what the connection takes. Frames that are sent all the same wait until it is there.
+ */
+mcomm_err_t mci_peer_reach_first(struct mci_peer *peer);
+static inline mcomm_err_t mci_peer_reach(struct mci_peer *peer)
+{
+    return peer->state == MCI_PEER_READY ? MCOMM_SUCCESS : mci_peer_reach_first(peer);
+}
+/*
  * Send a frame if all of it can leave at once, in one short piece. false: nothing happened, use
  * mci_peer_send().
  */

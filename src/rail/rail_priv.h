@@ -50,7 +50,8 @@ struct mci_rail_ops {
     mcomm_err_t (*start)(struct mci_card *card);
     void (*stop)(void);
     /*
-     * Begin to connect; ends in mci_peer_ready() or mci_peer_unreachable(), perhaps from within.
+     * Begin to connect; ends in mci_peer_ready(), mci_peer_unreachable() or mci_peer_starved(),
+     * perhaps from within.
      * Must not block, has no deadline of its own. After the setting connect_timeout peer.c asks
      * is_reached; if not, it calls close.
      */
@@ -82,6 +83,11 @@ void mci_peer_ready(struct mci_peer *peer, const struct mci_rail_ops *ops, void 
 /* This rail cannot reach the peer: the next one is tried (shm -> tcp), else the peer failed. */
 void mci_peer_unreachable(struct mci_peer *peer, const struct mci_rail_ops *ops,
                           const char *reason);
+/*
+ * This process lacks what a connection takes (sys_errno: descriptors, memory), which says nothing
+ * about the peer: it stays CONNECTING, and is tried again after a while. The rail keeps nothing.
+ */
+void mci_peer_starved(struct mci_peer *peer, const struct mci_rail_ops *ops, int sys_errno);
 /*
  * An authenticated connection of a process came in. Both sides may connect at the same moment:
  * true = take it (an own attempt is abandoned by the caller), false = refuse, ours will win. The

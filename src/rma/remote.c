@@ -65,8 +65,10 @@ static mcomm_err_t send_counted(struct mci_win *win, int target, struct rma_path
                                 struct mci_frame *frame, const mcomm_iov_t *iov, size_t iov_count,
                                 size_t nbytes)
 {
-    mcomm_err_t err;
+    mcomm_err_t err = mci_peer_reach(win->targets[target].peer);
 
+    if (err != MCOMM_SUCCESS)
+        return err;
     if (path->issued == path->acked || path->issued + 1 - path->asked >= RMA_ACK_EVERY)
         frame->flags |= RMA_F_ACK;
     frame->w1 = win->targets[target].key;
@@ -85,7 +87,10 @@ static mcomm_err_t send_op(struct rma_op *op, struct mci_frame *frame, const mco
                            size_t iov_count, size_t nbytes)
 {
     struct rma_target *t = &op->win->targets[op->target];
+    mcomm_err_t err = mci_peer_reach(t->peer);
 
+    if (err != MCOMM_SUCCESS)
+        return err;
     frame->flags |= RMA_F_OP;
     frame->w1 = t->key;
     frame->w2 = op->id;

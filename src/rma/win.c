@@ -314,6 +314,8 @@ static mcomm_err_t path_map(struct mci_win *win, int target, struct rma_path *pa
                          &nbytes);
     if (err == MCOMM_ERR_PROC_FAILED)
         return mci_rma_dead(win, target);
+    if (err == MCOMM_ERR_LIMIT)
+        return err; /* descriptors may be there the next time */
     if (err == MCOMM_ERR_TIMEOUT)
         return mci_err_set(err, "target %d gave no access to its memory within the time limit",
                            target);
@@ -338,18 +340,22 @@ static mcomm_err_t path_map(struct mci_win *win, int target, struct rma_path *pa
 }
 
 /* Does reading and writing the other process's memory work? Known once the peer is connected. */
-static void path_ask_cma(struct mci_win *win, int target, struct rma_path *path)
+static mcomm_err_t path_ask_cma(struct mci_win *win, int target, struct rma_path *path)
 {
     struct mci_peer *peer = win->targets[target].peer;
     struct mci_waiter w;
+    mcomm_err_t err;
 
     if (win->kind != RMA_CREATED || !peer->is_local || target == win->rank)
-        return;
-    mci_peer_watch(peer);
+        return MCOMM_SUCCESS;
+    err = mci_peer_reach(peer);
+    if (err != MCOMM_SUCCESS)
+        return err;
     mci_wait_begin(&w, probe_timeout_ms(win));
     while (peer->state == MCI_PEER_CONNECTING && mci_wait_step(&w) == MCOMM_SUCCESS)
         ;
     path->has_cma = mci_peer_can_cma(peer) == 1;
+    return MCOMM_SUCCESS;
 }
 
 mcomm_err_t mci_rma_path_probe(struct mci_win *win, int target, struct rma_path **path_p)
@@ -369,7 +375,7 @@ mcomm_err_t mci_rma_path_probe(struct mci_win *win, int target, struct rma_path 
             if (win->kind == RMA_ALLOCATED)
                 err = path_map(win, target, path);
             else
-                path_ask_cma(win, target, path);
+                err = path_ask_cma(win, target, path);
             path->is_probing = false;
             path->is_probed = err == MCOMM_SUCCESS;
             mci_wake_self();

@@ -3,6 +3,9 @@
 /* Frames over a pair of connections of the shm rail in one process. */
 #include "rail_shm_pair.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define FRAMES 1500
@@ -213,6 +216,40 @@ static void failure_ends_queued_and_half_received_frames(void **state)
     pair_down();
 }
 
+/* The socket is full and no descriptor can be duplicated: the message is not queued without it. */
+static void control_message_keeps_its_descriptors_or_is_refused(void **state)
+{
+    struct rlimit keep, none;
+    struct mci_shm_conn *conn;
+    struct mci_list *node;
+    int socks[2], fds[2];
+    uint64_t arg[4] = {0};
+
+    (void)state;
+    pair_up(MCI_SHM_RING_MIN);
+    conn = ends[0]->conn;
+    fds[0] = fds[1] = conn->seg.fd;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, socks), 0);
+    assert_int_equal(mci_shm_conn_take(conn, socks[0]), MCOMM_SUCCESS);
+    while (mci_list_is_empty(&conn->out))
+        assert_int_equal(mci_shm_ctl_send(conn, MCI_SHM_CTL_KICK, arg, NULL, 0), MCOMM_SUCCESS);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &keep), 0);
+    none = keep;
+    none.rlim_cur = 3;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(mci_shm_ctl_send(conn, MCI_SHM_CTL_REGION, arg, fds, 2), MCOMM_ERR_LIMIT);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &keep), 0);
+    assert_int_equal(mci_shm_ctl_send(conn, MCI_SHM_CTL_REGION, arg, fds, 2), MCOMM_SUCCESS);
+    MCI_LIST_FOREACH (node, &conn->out) {
+        struct mci_shm_out *out = mci_container_of(node, struct mci_shm_out, link);
+
+        for (int i = 0; i < out->fd_count; i++)
+            assert_true(fcntl(out->fds[i], F_GETFD) >= 0);
+    }
+    close(socks[1]);
+    pair_down();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +265,7 @@ int main(void)
         cmocka_unit_test(full_slots_queue_short_frames),
         cmocka_unit_test(a_short_place_takes_the_beginning_and_the_rest_is_discarded),
         cmocka_unit_test(failure_ends_queued_and_half_received_frames),
+        cmocka_unit_test(control_message_keeps_its_descriptors_or_is_refused),
     };
 
     return cmocka_run_group_tests(tests, rail_up, rail_down);

@@ -73,21 +73,38 @@ void mci_shm_ctl_out_again(struct mci_loop_timer *timer)
 static void out_free(struct mci_shm_out *out)
 {
     for (int i = 0; i < out->fd_count; i++)
-        if (out->fds[i] >= 0)
-            close(out->fds[i]);
+        close(out->fds[i]);
     mci_mem_free(out);
+}
+
+/* Either all of them, or out->fds holds what there was. */
+static mcomm_err_t fds_dup(struct mci_shm_out *out, const int *fds, int fd_count)
+{
+    for (; out->fd_count < fd_count; out->fd_count++) {
+        int fd = fcntl(fds[out->fd_count], F_DUPFD_CLOEXEC, 0);
+
+        if (fd < 0)
+            return mci_err_sys(mci_err_of_errno(errno), errno, "a descriptor of control message %u",
+                               out->msg.type);
+        out->fds[out->fd_count] = fd;
+    }
+    return MCOMM_SUCCESS;
 }
 
 static mcomm_err_t message_queue(struct mci_shm_conn *conn, const struct mci_shm_ctl *msg,
                                  const int *fds, int fd_count, int sys_errno)
 {
     struct mci_shm_out *out = mci_mem_zalloc(sizeof(*out));
+    mcomm_err_t err;
 
     if (out == NULL)
         return mci_err_set(MCOMM_ERR_NO_MEM, "no memory for a control message");
     out->msg = *msg;
-    for (; out->fd_count < fd_count; out->fd_count++)
-        out->fds[out->fd_count] = fcntl(fds[out->fd_count], F_DUPFD_CLOEXEC, 0);
+    err = fds_dup(out, fds, fd_count);
+    if (err != MCOMM_SUCCESS) {
+        out_free(out);
+        return err;
+    }
     mci_list_push(&conn->out, &out->link);
     return flush_later(conn, sys_errno);
 }

@@ -73,14 +73,19 @@ static struct mci_loop_timer listen_pause = {.link = {&listen_pause.link, &liste
 
 static void listener_ready(struct mci_loop_fd *handle, uint32_t events)
 {
+    static bool is_short; /* of descriptors or memory, and that was told */
     int fd;
 
     (void)events;
-    while ((fd = accept4(handle->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
+    while ((fd = accept4(handle->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        is_short = false;
         mci_handshake_accept(fd, NULL, 0, mci_settings.connect_timeout, incoming_admitted, NULL);
-    if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS)
+    }
+    if (mci_err_of_errno(errno) == MCOMM_ERR_SYS)
         return;
-    mci_log_warn("shm rail: cannot accept a connection: %s", strerror(errno));
+    if (!is_short)
+        mci_log_warn("shm rail: cannot accept a connection now: %s", strerror(errno));
+    is_short = true;
     mci_loop_fd_mod(handle, 0); /* it would be reported again at once */
     mci_loop_timer_set(&listen_pause, PAUSE_NS);
 }
@@ -100,7 +105,7 @@ mcomm_err_t mci_shm_listen(struct mci_card *card)
     listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (listener->fd < 0 || bind(listener->fd, (struct sockaddr *)&addr, nbytes) != 0 ||
         listen(listener->fd, BACKLOG) != 0) {
-        err = mci_err_sys(MCOMM_ERR_SYS, errno, "abstract unix socket");
+        err = mci_err_sys(mci_err_of_errno(errno), errno, "abstract unix socket");
         goto close_listener;
     }
     listener->fn = listener_ready;

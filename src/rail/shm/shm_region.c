@@ -63,7 +63,8 @@ static mcomm_err_t region_back(struct mci_region *region, size_t alignment)
 {
     region->fd = mci_shm_memfd("mcomm-region", region->nbytes);
     if (region->fd < 0)
-        return mci_err_sys(MCOMM_ERR_NO_MEM, errno, "shared memory of %zu bytes", region->nbytes);
+        return mci_err_sys(mci_err_of_errno(errno), errno, "shared memory of %zu bytes",
+                           region->nbytes);
     if (is_overcommit_strict() && fallocate(region->fd, 0, 0, (off_t)region->nbytes) != 0)
         return mci_err_sys(MCOMM_ERR_NO_MEM, errno, "shared memory of %zu bytes", region->nbytes);
     region->base = map_aligned(region->fd, region->nbytes, alignment);
@@ -116,8 +117,11 @@ void mci_shm_region_asked(struct mci_shm_conn *conn, uint64_t id, uint64_t cooki
     const struct mci_region *region = mci_map_get(&regions, id);
     uint64_t arg[4] = {id, cookie, region != NULL ? region->nbytes : 0};
 
-    mci_shm_ctl_send(conn, MCI_SHM_CTL_REGION, arg, region != NULL ? &region->fd : NULL,
-                     region != NULL);
+    if (region != NULL &&
+        mci_shm_ctl_send(conn, MCI_SHM_CTL_REGION, arg, &region->fd, 1) == MCOMM_SUCCESS)
+        return;
+    /* None, or none that can be given away now: the asker goes another way. */
+    mci_shm_ctl_send(conn, MCI_SHM_CTL_REGION, arg, NULL, 0);
 }
 
 /* ---- the asker's side ---- */
@@ -177,9 +181,8 @@ static mcomm_err_t answer_map(const struct mci_region_ask *ask, void **base_p, s
 /* Until the peer is connected or cannot be. Uses up part of the time limit. */
 static mcomm_err_t peer_wait(struct mci_peer *peer, struct mci_waiter *w)
 {
-    mcomm_err_t err = MCOMM_SUCCESS;
+    mcomm_err_t err = mci_peer_reach(peer);
 
-    mci_peer_watch(peer);
     while (peer->state == MCI_PEER_CONNECTING && err == MCOMM_SUCCESS)
         err = mci_wait_step(w);
     if (mci_peer_is_failed(peer))

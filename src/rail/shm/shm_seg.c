@@ -112,7 +112,7 @@ mcomm_err_t mci_shm_seg_create(struct mci_shm_seg *seg, size_t ring_nbytes)
     seg->ring_nbytes = ring_nbytes;
     seg->fd = mci_shm_memfd("mcomm-pair", file_nbytes(ring_nbytes));
     if (seg->fd < 0)
-        return mci_err_sys(MCOMM_ERR_NO_MEM, errno, "shared memory of %zu bytes for a pair",
+        return mci_err_sys(mci_err_of_errno(errno), errno, "shared memory of %zu bytes for a pair",
                            file_nbytes(ring_nbytes));
     if (fallocate(seg->fd, 0, 0, FIXED_NBYTES) != 0 && errno != EOPNOTSUPP) {
         err = mci_err_sys(MCOMM_ERR_NO_MEM, errno, "shared memory of %u bytes", FIXED_NBYTES);

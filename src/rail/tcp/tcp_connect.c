@@ -35,14 +35,29 @@ try {
 struct mci_tcp_connect {
     struct mci_loop_timer stagger;
     int count, next, active, num_refused;
-    bool is_cut;      /* in this round an acceptor has closed during admission */
-    int cut_count;    /* such rounds */
-    bool is_declined; /* an acceptor has closed: it is connecting to us, or has given us up */
+    bool is_cut;       /* in this round an acceptor has closed during admission */
+    int cut_count;     /* such rounds */
+    bool is_declined;  /* an acceptor has closed: it is connecting to us, or has given us up */
+    int starved_errno; /* an attempt failed for want of something here, not of the peer */
     char last[120];
     struct try tries[MCI_CARD_ADDR_MAX];
 };
 
 static void try_next(struct mci_tcp_link *link);
+
+static bool is_starved(int sys_errno)
+{
+    return mci_err_of_errno(sys_errno) != MCOMM_ERR_SYS;
+}
+
+/* The link is gone afterwards. */
+static void connect_starved(struct mci_tcp_link *link, int sys_errno)
+{
+    struct mci_peer *peer = link->peer;
+
+    mci_tcp_link_close(link, MCOMM_ERR_UNREACHABLE);
+    mci_peer_starved(peer, &mci_rail_tcp_ops, sys_errno);
+}
 
 static bool addr_from_card(const struct mci_card_addr *from, struct mci_addr *addr)
 {
@@ -118,6 +133,10 @@ static void give_up(struct mci_tcp_link *link)
         mci_tcp_lane_accept(parked);
         return;
     }
+    if (c->starved_errno != 0) {
+        connect_starved(link, c->starved_errno);
+        return;
+    }
     c->cut_count += c->is_cut;
     if ((c->is_declined || (c->is_cut && c->cut_count <= CUT_ROUNDS_MAX)) &&
         c->num_refused < c->count) {
@@ -149,6 +168,8 @@ static void try_ended(struct try *t, mcomm_err_t err, int sys_errno)
     c->active--;
     if (sys_errno == ECONNREFUSED)
         c->num_refused++;
+    else if (is_starved(sys_errno))
+        c->starved_errno = sys_errno;
     if (err == MCOMM_ERR_UNREACHABLE && (sys_errno == 0 || sys_errno == ECONNRESET))
         c->is_cut = true;
     snprintf(c->last, sizeof(c->last), "%s: %s", mci_addr_format(&t->addr, text),
@@ -227,6 +248,8 @@ static void try_next(struct mci_tcp_link *link)
         }
         if (keep == ECONNREFUSED)
             c->num_refused++;
+        else if (is_starved(keep))
+            c->starved_errno = keep;
         snprintf(c->last, sizeof(c->last), "%s", strerror(keep));
     }
     if (c->active == 0)
@@ -259,7 +282,7 @@ void mci_tcp_connect_start(struct mci_tcp_link *link)
     struct mci_tcp_connect *c = mci_mem_zalloc(sizeof(*c));
 
     if (c == NULL) {
-        mci_peer_unreachable(link->peer, &mci_rail_tcp_ops, "no memory to connect");
+        connect_starved(link, ENOMEM);
         return;
     }
     mci_loop_timer_init(&c->stagger, on_stagger, link);

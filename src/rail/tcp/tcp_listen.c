@@ -32,6 +32,7 @@ static struct {
     struct listener listeners[MCI_CARD_ADDR_MAX];
     int count;
     struct mci_loop_timer pause;
+    bool is_short; /* of descriptors or memory, and that was told */
     char address[MCI_ADDR_TEXT_MAX];
 } in;
 
@@ -66,13 +67,16 @@ static void on_connection(struct mci_loop_fd *io, uint32_t events)
         int fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd >= 0) {
+            in.is_short = false;
             mci_tcp_socket_tune(fd);
             mci_handshake_accept(fd, &mci_tcp_hello, sizeof(mci_tcp_hello),
                                  mci_settings.connect_timeout, mci_tcp_admitted, NULL);
             continue;
         }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            mci_log_warn("tcp: cannot accept a connection: %s", strerror(errno));
+        if (mci_err_of_errno(errno) != MCOMM_ERR_SYS) {
+            if (!in.is_short)
+                mci_log_warn("tcp: cannot accept a connection now: %s", strerror(errno));
+            in.is_short = true;
             listen_events(0);
             mci_loop_timer_set(&in.pause, PAUSE_NS);
             return;

@@ -7,6 +7,8 @@
 #include "base/settings.h"
 #include "rail/tcp/tcp_priv.h"
 
+#include <errno.h>
+
 #define LINGER_MS 1000 /* for the last bytes of all connections together */
 
 struct mci_tcp_rail mci_tcp;
@@ -55,7 +57,7 @@ static void tcp_connect(struct mci_peer *peer)
     struct mci_tcp_link *link = mci_tcp_link_get(peer);
 
     if (link == NULL)
-        mci_peer_unreachable(peer, &mci_rail_tcp_ops, "no memory for a connection");
+        mci_peer_starved(peer, &mci_rail_tcp_ops, ENOMEM);
     else
         mci_tcp_connect_start(link);
 }
