@@ -191,8 +191,12 @@ typedef struct mcomm_init_attr {
 /**
  * Start the library, or count one more user of it. Collective over the job the first time.
  * @param attr  NULL for all defaults; later calls ignore it
- * @return MCOMM_SUCCESS; MCOMM_ERR_BOOTSTRAP (text says what to do); MCOMM_ERR_TIMEOUT (text names
- *         the missing ranks); MCOMM_ERR_AUTH; MCOMM_ERR_NET; MCOMM_ERR_NO_MEM
+ * @return MCOMM_SUCCESS; MCOMM_ERR_BOOTSTRAP (text says what to do, or which rank could not start
+ *         and why); MCOMM_ERR_TIMEOUT (text names the missing ranks and what is known of them);
+ *         MCOMM_ERR_AUTH; MCOMM_ERR_NET; MCOMM_ERR_LIMIT; MCOMM_ERR_NO_MEM
+ * A rank that cannot start for a reason of its own, once it has found the job, still waits for the
+ * others to tell them. One that fails before (a setting, no way to the others) is missing: they
+ * wait for it until the time-out.
  * @threads any thread  @blocks until all ranks of the job came or the start-up time-out passed
  */
 MCOMM_EXPORT mcomm_err_t mcomm_init(const mcomm_init_attr_t *attr);
@@ -427,7 +431,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_request_free(mcomm_request_t *request_p);
  * within a credit per sender; beyond it they wait at the sender, so a receiver's memory is bounded.
  * A message for a longer than expected receive buffer is MCOMM_ERR_TRUNCATE on that receive only:
  * the buffer is filled, nothing past its end is written, status.nbytes tells the size sent.
- * If the peer dies: MCOMM_ERR_PROC_FAILED.
+ * If the peer dies: MCOMM_ERR_PROC_FAILED. If this process has no descriptor left to connect to it:
+ * MCOMM_ERR_LIMIT, and the call may be made again.
  * ======================================================================================== */
 typedef struct mcomm_iov {
     void *base;
@@ -1000,7 +1005,8 @@ typedef struct mcomm_kv_stats {
 MCOMM_EXPORT mcomm_err_t mcomm_kv_open(mcomm_comm_t comm, const mcomm_kv_attr_t *attr,
                                        mcomm_kv_t *kv_p);
 /** Close and free; views must be released before. Collective: waits for all members that live,
- * within the store's time limit; MCOMM_ERR_TIMEOUT: not all were there, and it is freed.
+ * within the store's time limit, once for the whole call; MCOMM_ERR_TIMEOUT: not all were there,
+ * and it is freed.
  * @blocks yes */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_close(mcomm_kv_t *kv_p);
 /**
@@ -1018,8 +1024,9 @@ MCOMM_EXPORT mcomm_err_t mcomm_kv_put(mcomm_kv_t kv, const void *key, size_t key
 /** Value in new memory (freed by the caller with mcomm_free()). MCOMM_ERR_NOT_FOUND if absent. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_get(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                       void **value_p, size_t *nbytes_p);
-/** Value into buf; *nbytes_p = its size, also with MCOMM_ERR_TRUNCATE (buf untouched) when it is
- * over capacity. After any other error what was in buf may be gone: the object may go while it is
+/** Value into buf; *nbytes_p = its size, also with MCOMM_ERR_TRUNCATE when it is over capacity.
+ * With TRUNCATE buf is untouched, unless a value that fitted was replaced by this longer one while
+ * it was copied. After any other error what was in buf may be gone: the object may go while it is
  * copied. The same for the buffers of a batch. */
 MCOMM_EXPORT mcomm_err_t mcomm_kv_get_into(mcomm_kv_t kv, const void *key, size_t key_nbytes,
                                            void *buf, size_t capacity, size_t *nbytes_p);

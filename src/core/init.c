@@ -318,6 +318,7 @@ stop_loop:
 stop_doorbell:
     mci_doorbell_stop();
 stop_rt:
+    mci_rt_fail(job_rt, err); /* nothing, if the others have met this process */
     rt_end();
 stop_base:
     base_stop();

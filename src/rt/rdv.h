@@ -41,7 +41,10 @@ struct mci_rdv_slot {
 enum mci_rdv_presence {
     MCI_RDV_ABSENT,
     MCI_RDV_HERE,
-    MCI_RDV_LEFT /* came, and went away again: its own time was over, or it died */
+    MCI_RDV_SILENT, /* admitted, but its packet has not come */
+    MCI_RDV_LATE,   /* came, and said that its own time was over */
+    MCI_RDV_LEFT,   /* came, and its connection ended without a word */
+    MCI_RDV_PRESENCE_NUM
 };
 
 struct mci_rdv_server {
@@ -68,6 +71,7 @@ struct mci_rdv_conn {
     struct mci_auth auth;
     enum mci_rdv_conn_state state;
     bool is_all_begun;
+    bool is_late; /* its own time is over */
     char from[MCI_ADDR_TEXT_MAX];
     struct mci_rdv_hello hello;
     size_t in_nbytes;
@@ -84,7 +88,7 @@ mcomm_err_t mci_rdv_server_init(struct mci_rdv_server *server, int size,
                                 size_t nbytes);
 void mci_rdv_server_fini(struct mci_rdv_server *server);
 bool mci_rdv_server_is_complete(const struct mci_rdv_server *server);
-/** "1-2", "1; came and went away again: rank 2": who is not there. */
+/** "rank 1-2", "rank 1; connected, but silent: rank 2": who is not there, and what is known. */
 const char *mci_rdv_server_missing(const struct mci_rdv_server *server, char *buf, size_t nbytes);
 /** All packets, once complete. */
 mcomm_err_t mci_rdv_server_blobs(const struct mci_rdv_server *server, struct mci_rt_blobs *blobs_p);
@@ -137,17 +141,20 @@ size_t mci_rdv_client_output(struct mci_rdv_client *client, const void **buf_p);
 void mci_rdv_client_sent(struct mci_rdv_client *client, size_t nbytes);
 /** Ask the server who is missing; the answer appears in client->missing. */
 void mci_rdv_client_ask(struct mci_rdv_client *client);
+/** Tell the server that this client's time is over, before it goes. */
+void mci_rdv_client_late(struct mci_rdv_client *client);
 
 /* ---- frames */
 
 enum mci_rdv_type {
-    MCI_RDV_JOIN = 1,    /* client: its packet */
-    MCI_RDV_ASK = 2,     /* client: who is missing? */
-    MCI_RDV_GOT = 3,     /* client: got everything */
-    MCI_RDV_ALL = 4,     /* server: for each rank a length of 4 bytes and the packet */
-    MCI_RDV_REFUSED = 5, /* server: text */
-    MCI_RDV_MISSING = 6, /* server: text */
-    MCI_RDV_GAVE_UP = 7, /* server: text */
+    MCI_RDV_JOIN = 1,     /* client: its packet */
+    MCI_RDV_ASK = 2,      /* client: who is missing? */
+    MCI_RDV_GOT = 3,      /* client: got everything */
+    MCI_RDV_ALL = 4,      /* server: for each rank a length of 4 bytes and the packet */
+    MCI_RDV_REFUSED = 5,  /* server: text */
+    MCI_RDV_MISSING = 6,  /* server: text */
+    MCI_RDV_GAVE_UP = 7,  /* server: text */
+    MCI_RDV_LATE_BYE = 8, /* client: its time is over, it goes */
 };
 
 #define MCI_RDV_VERSION 1

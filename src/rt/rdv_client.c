@@ -68,6 +68,12 @@ void mci_rdv_client_ask(struct mci_rdv_client *client)
     client_say(client, MCI_RDV_ASK);
 }
 
+void mci_rdv_client_late(struct mci_rdv_client *client)
+{
+    if (client->state == MCI_RDV_CLIENT_WAITING)
+        client_say(client, MCI_RDV_LATE_BYE);
+}
+
 static mcomm_err_t client_on_all(struct mci_rdv_client *client)
 {
     mcomm_err_t err;

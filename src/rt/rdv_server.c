@@ -106,15 +106,23 @@ bool mci_rdv_server_is_complete(const struct mci_rdv_server *server)
 
 const char *mci_rdv_server_missing(const struct mci_rdv_server *server, char *buf, size_t nbytes)
 {
-    bool has_left = memchr(server->presence, MCI_RDV_LEFT, (size_t)server->size) != NULL;
-    size_t n;
+    static const char *const known[MCI_RDV_PRESENCE_NUM] = {
+        [MCI_RDV_ABSENT] = "",
+        [MCI_RDV_SILENT] = "connected, but silent: ",
+        [MCI_RDV_LATE] = "came, but gave up when their own time was over: ",
+        [MCI_RDV_LEFT] = "came, but their connection ended: ",
+    };
+    char ranks[96];
+    size_t n = 0;
 
-    mci_rt_ranks_text(server->presence, server->size, MCI_RDV_ABSENT, buf, nbytes / 2);
-    n = strlen(buf);
-    if (!has_left)
-        return buf;
-    n += (size_t)snprintf(buf + n, nbytes - n, "; came and went away again: rank ");
-    mci_rt_ranks_text(server->presence, server->size, MCI_RDV_LEFT, buf + n, nbytes - n);
+    buf[0] = '\0';
+    for (int i = 0; i < MCI_RDV_PRESENCE_NUM && n < nbytes; i++) {
+        if (known[i] == NULL || memchr(server->presence, i, (size_t)server->size) == NULL)
+            continue;
+        mci_rt_ranks_text(server->presence, server->size, (unsigned char)i, ranks, sizeof(ranks));
+        n += (size_t)snprintf(buf + n, nbytes - n, "%s%srank %s", n > 0 ? "; " : "", known[i],
+                              ranks);
+    }
     return buf;
 }
 
@@ -191,12 +199,12 @@ void mci_rdv_conn_fini(struct mci_rdv_conn *conn)
         struct mci_rdv_slot *slot = &server->slots[conn->hello.rank];
 
         slot->conn = NULL;
-        if (conn->state == MCI_RDV_CONN_JOINED && !mci_rdv_server_is_complete(server)) {
+        if (!mci_rdv_server_is_complete(server)) {
             mci_mem_free(slot->packet);
             slot->packet = NULL;
             slot->packet_nbytes = 0;
-            server->presence[conn->hello.rank] = MCI_RDV_LEFT;
-            server->num_arrived--;
+            server->presence[conn->hello.rank] = conn->is_late ? MCI_RDV_LATE : MCI_RDV_LEFT;
+            server->num_arrived -= conn->state == MCI_RDV_CONN_JOINED;
         }
     }
     mci_auth_fini(&conn->auth);
@@ -270,6 +278,7 @@ static mcomm_err_t conn_on_admitted(struct mci_rdv_conn *conn)
     if (old != NULL)
         mci_rdv_conn_fini(old); /* the same process again: its old connection is dead */
     server->slots[hello->rank].conn = conn;
+    server->presence[hello->rank] = MCI_RDV_SILENT;
     conn->state = MCI_RDV_CONN_ADMITTED;
     return MCOMM_SUCCESS;
 }
@@ -319,7 +328,7 @@ static mcomm_err_t conn_check_header(struct mci_rdv_conn *conn, uint8_t *type_p,
         return conn_bad_frame(conn, conn->in[2], 0);
     if (type == MCI_RDV_JOIN)
         is_ok = conn->state == MCI_RDV_CONN_ADMITTED && n <= MCI_RT_PACKET_MAX;
-    else if (type == MCI_RDV_ASK)
+    else if (type == MCI_RDV_ASK || type == MCI_RDV_LATE_BYE)
         is_ok = conn->state == MCI_RDV_CONN_JOINED && n == 0;
     else if (type == MCI_RDV_GOT)
         is_ok = conn->state == MCI_RDV_CONN_JOINED && n == 0 && conn->is_all_begun &&
@@ -338,6 +347,8 @@ static mcomm_err_t conn_on_frame(struct mci_rdv_conn *conn, uint8_t type, size_t
         return conn_on_join(conn, conn->in + MCI_RDV_HEADER_BYTES, nbytes);
     if (type == MCI_RDV_ASK)
         conn_on_ask(conn);
+    else if (type == MCI_RDV_LATE_BYE)
+        conn->is_late = true;
     else
         conn->state = MCI_RDV_CONN_DONE;
     return MCOMM_SUCCESS;

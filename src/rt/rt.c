@@ -23,6 +23,7 @@
 #include "rt/auth.h"
 
 #define PACKET_VERSION 1
+#define FAIL_TEXT_MAX 512
 
 static const struct mci_rt_ops *const kinds[MCI_RT_KIND_NUM] = {
 #ifdef HAVE_PMIX
@@ -32,11 +33,11 @@ static const struct mci_rt_ops *const kinds[MCI_RT_KIND_NUM] = {
     [MCI_RT_OOB] = &mci_rt_oob_ops,   [MCI_RT_SINGLETON] = &mci_rt_singleton_ops,
 };
 
-/* Before each blob, little-endian; 48 bytes. */
+/* Before each blob, little-endian; 48 bytes. With an error the blob is a text that says why. */
 struct packet_header {
     uint8_t magic[4];
     uint16_t version;
-    uint16_t reserved;
+    uint16_t err; /* why the rank cannot start: an mcomm_err_t, 0 if it can */
     uint32_t rank;
     uint32_t size;
     uint8_t random[MCI_AUTH_NONCE_BYTES];
@@ -101,13 +102,30 @@ const struct mci_rt_info *mci_rt_info(const struct mci_rt *rt)
     return &rt->info;
 }
 
-static void header_fill(const struct mci_rt *rt, struct packet_header *header)
+static void header_fill(const struct mci_rt *rt, mcomm_err_t err, struct packet_header *header)
 {
     memcpy(header->magic, packet_magic, sizeof(packet_magic));
     header->version = PACKET_VERSION;
-    header->reserved = 0;
+    header->err = (uint16_t)err;
     header->rank = (uint32_t)rt->info.rank;
     header->size = (uint32_t)rt->info.size;
+}
+
+/* Text from another process goes to a terminal: printable only. */
+static mcomm_err_t rank_failed(int rank, const struct packet_header *header,
+                               const struct mci_rt_blob *blob)
+{
+    const char *from = (const char *)blob->ptr + sizeof(*header);
+    size_t nbytes = blob->nbytes - sizeof(*header);
+    char text[FAIL_TEXT_MAX];
+
+    if (nbytes >= sizeof(text))
+        nbytes = sizeof(text) - 1;
+    for (size_t i = 0; i < nbytes; i++)
+        text[i] = from[i] >= ' ' && from[i] < 127 ? from[i] : '?';
+    text[nbytes] = '\0';
+    return mci_err_set(MCOMM_ERR_BOOTSTRAP, "rank %d could not start: %s: %s", rank,
+                       mcomm_err_name((mcomm_err_t)header->err), text);
 }
 
 /* Do all ranks speak of the same job? Blob i lies behind the header that is checked here. */
@@ -132,6 +150,8 @@ static mcomm_err_t headers_check(const struct mci_rt *rt, const struct mci_rt_bl
             return mci_err_set(MCOMM_ERR_BOOTSTRAP,
                                "at place %d of %d is a process that takes itself for rank %u of %u",
                                i, rt->info.size, header.rank, header.size);
+        if (header.err != 0)
+            return rank_failed(i, &header, &blobs->blobs[i]);
     }
     return MCOMM_SUCCESS;
 }
@@ -150,12 +170,11 @@ static void take_secret(struct mci_rt *rt, const struct mci_rt_blobs *blobs)
     memcpy(rt->info.job_nonce, nonce, sizeof(rt->info.job_nonce));
 }
 
-mcomm_err_t mci_rt_exchange(struct mci_rt *rt, const void *blob, size_t nbytes,
-                            struct mci_rt_blobs *out)
+static mcomm_err_t exchange(struct mci_rt *rt, mcomm_err_t own_err, const void *blob, size_t nbytes,
+                            struct mci_rt_blobs *blobs_p)
 {
     unsigned char packet[MCI_RT_PACKET_MAX];
     struct packet_header header;
-    struct mci_rt_blobs blobs;
     mcomm_err_t err;
 
     if (nbytes > MCI_RT_BLOB_MAX)
@@ -163,7 +182,7 @@ mcomm_err_t mci_rt_exchange(struct mci_rt *rt, const void *blob, size_t nbytes,
                            nbytes, MCI_RT_BLOB_MAX);
     if (rt->is_exchanged)
         return mci_err_set(MCOMM_ERR_INTERNAL, "start-up blobs are exchanged once");
-    header_fill(rt, &header);
+    header_fill(rt, own_err, &header);
     err = mci_random(header.random, sizeof(header.random));
     if (err != MCOMM_SUCCESS)
         return err;
@@ -171,7 +190,15 @@ mcomm_err_t mci_rt_exchange(struct mci_rt *rt, const void *blob, size_t nbytes,
     if (nbytes > 0)
         memcpy(packet + sizeof(header), blob, nbytes);
     rt->is_exchanged = true;
-    err = rt->ops->exchange(rt, packet, sizeof(header) + nbytes, &blobs);
+    return rt->ops->exchange(rt, packet, sizeof(header) + nbytes, blobs_p);
+}
+
+mcomm_err_t mci_rt_exchange(struct mci_rt *rt, const void *blob, size_t nbytes,
+                            struct mci_rt_blobs *out)
+{
+    struct mci_rt_blobs blobs;
+    mcomm_err_t err = exchange(rt, MCOMM_SUCCESS, blob, nbytes, &blobs);
+
     if (err != MCOMM_SUCCESS)
         return err;
     err = headers_check(rt, &blobs);
@@ -181,11 +208,24 @@ mcomm_err_t mci_rt_exchange(struct mci_rt *rt, const void *blob, size_t nbytes,
     }
     take_secret(rt, &blobs);
     for (int i = 0; i < blobs.num; i++) {
-        blobs.blobs[i].ptr = (const unsigned char *)blobs.blobs[i].ptr + sizeof(header);
-        blobs.blobs[i].nbytes -= sizeof(header);
+        blobs.blobs[i].ptr = (const unsigned char *)blobs.blobs[i].ptr + MCI_RT_HEADER_BYTES;
+        blobs.blobs[i].nbytes -= MCI_RT_HEADER_BYTES;
     }
     *out = blobs;
     return MCOMM_SUCCESS;
+}
+
+void mci_rt_fail(struct mci_rt *rt, mcomm_err_t err)
+{
+    char text[FAIL_TEXT_MAX];
+    struct mci_rt_blobs blobs;
+
+    if (rt->is_exchanged)
+        return;
+    snprintf(text, sizeof(text), "%s", mcomm_last_error());
+    if (exchange(rt, err, text, strlen(text), &blobs) == MCOMM_SUCCESS)
+        mci_rt_blobs_free(&blobs);
+    mci_err_set(err, "%s", text);
 }
 
 void mci_rt_set_event_cb(struct mci_rt *rt, void (*fn)(void *arg, int rank, int code), void *arg)

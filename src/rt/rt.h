@@ -79,6 +79,13 @@ mcomm_err_t mci_rt_exchange(struct mci_rt *rt, const void *blob, size_t nbytes,
 void mci_rt_blobs_free(struct mci_rt_blobs *blobs);
 
 /**
+ * Instead of the exchange, if this process cannot start because of err and mcomm_last_error(),
+ * which stay: takes part in it, so that all others' exchange fails with MCOMM_ERR_BOOTSTRAP and
+ * says who and why as soon as all have come. Blocks until then, or to the end of the start-up time.
+ */
+void mci_rt_fail(struct mci_rt *rt, mcomm_err_t err);
+
+/**
  * Be told of deaths that the launcher noticed: fn(arg, rank, code), rank -1 with
  * MCI_RT_CODE_LAUNCHER_LOST when the launcher itself is gone. Hints only: most launchers never
  * tell. fn runs on a foreign thread and only sets flags. NULL: no more calls once this has

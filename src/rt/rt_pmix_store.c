@@ -208,10 +208,10 @@ static mcomm_err_t fence_start(struct fence **fence_p)
 }
 
 /*
- * The fence, or without one the go-ahead, is late: see who has published. The fence may still end
- * meanwhile, which is then a success.
+ * The fence, or without one the go-ahead of rank first, is late: see who has published. The fence
+ * may still end meanwhile, which is then a success.
  */
-static mcomm_err_t find_missing(struct mci_rt *rt, const char *key, struct fence *fence)
+static mcomm_err_t find_missing(struct mci_rt *rt, const char *key, struct fence *fence, int first)
 {
     char ranks[256];
     struct batch *batch;
@@ -227,10 +227,18 @@ static mcomm_err_t find_missing(struct mci_rt *rt, const char *key, struct fence
         num_here += here[i];
     }
     while (fence != NULL && !fence->is_done && num_here == rt->info.size &&
-           px_wait(rt->deadline_ns))
+           !mci_rt_px.is_launcher_lost && px_wait(rt->deadline_ns))
         ; /* they are all here, so it may come yet */
     if (fence != NULL && fence->is_done)
         err = MCOMM_SUCCESS;
+    else if (mci_rt_px.is_launcher_lost)
+        err = mci_rt_pmix_launcher_lost();
+    else if (num_here == rt->info.size && fence == NULL && first != rt->info.rank)
+        err = mci_err_set(MCOMM_ERR_TIMEOUT,
+                          "the start-up did not end within %d ms: all %d ranks have published "
+                          "their addresses, but the go-ahead of rank %d, the first of this node, "
+                          "is missing: it has died, or is stopped",
+                          rt->timeout_ms, rt->info.size, first);
     else if (num_here == rt->info.size || batch == NULL || here == NULL)
         err = mci_err_set(MCOMM_ERR_TIMEOUT,
                           "the start-up did not end within %d ms, though all %d ranks have "
@@ -269,7 +277,7 @@ static mcomm_err_t fence_wait(struct mci_rt *rt, const char *key, struct fence *
     is_late = !fence->is_done && !mci_rt_px.is_launcher_lost;
     pthread_mutex_unlock(&mci_rt_px.lock);
     if (is_late)
-        err = find_missing(rt, key, fence);
+        err = find_missing(rt, key, fence, -1);
     pthread_mutex_lock(&mci_rt_px.lock);
     if (err == MCOMM_SUCCESS &&
         (!fence->is_done || mci_rt_px.is_launcher_lost || fence->status == PMIX_ERR_UNREACH))
@@ -398,7 +406,7 @@ static mcomm_err_t await_node(struct mci_rt *rt, const char *key, const int *ran
         for (int i = 1; i < num && err == MCOMM_SUCCESS && !is_late; i++)
             err = await_published(rt, key, ranks[i], &is_late);
     if (is_late)
-        return find_missing(rt, key, NULL);
+        return find_missing(rt, key, NULL, ranks[0]);
     if (err == MCOMM_SUCCESS && ranks[0] == rt->info.rank)
         err = publish(rt, go_key, &none, sizeof(none));
     return err;

@@ -161,8 +161,11 @@ static enum attempt converse(struct join *join, int fd)
         int left = mci_rt_time_left_ms(join->rt);
         const void *buf;
 
-        if (left == 0)
+        if (left == 0) {
+            mci_rdv_client_late(&join->client);
+            join_write(join, fd);
             return again(join, "%s did not answer", join->tcp->where);
+        }
         if (mci_clock_ns() >= ask_ns)
             mci_rdv_client_ask(&join->client);
         else
@@ -250,8 +253,7 @@ static mcomm_err_t timed_out(const struct join *join)
     const struct mci_rt *rt = join->rt;
 
     if (join->client.missing[0] != '\0')
-        return mci_err_set(MCOMM_ERR_TIMEOUT,
-                           "not all ranks came to %s within %d ms; missing: rank %s",
+        return mci_err_set(MCOMM_ERR_TIMEOUT, "not all ranks came to %s within %d ms; missing: %s",
                            join->tcp->where, rt->timeout_ms, join->client.missing);
     if (join->was_admitted)
         return mci_err_set(MCOMM_ERR_TIMEOUT, "no answer from rank 0 within %d ms: %s",

@@ -347,16 +347,16 @@ static void serve_round(struct serve *serve)
 
 static mcomm_err_t give_up(struct serve *serve)
 {
-    char ranks[256], text[MCI_RDV_TEXT_MAX];
+    char missing[300], text[MCI_RDV_TEXT_MAX];
     int num_missing = serve->server.size - serve->server.num_arrived;
 
     if (num_missing > 0)
         snprintf(text, sizeof(text),
-                 "%d of %d ranks did not come to %.128s within %d ms%s%.64s; missing: rank %s",
+                 "%d of %d ranks did not come to %.128s within %d ms%s%.64s; missing: %s",
                  num_missing, serve->server.size, serve->tcp->where, serve->rt->timeout_ms,
                  serve->refusal != 0 ? ", where rank 0 cannot take connections: " : "",
                  serve->refusal != 0 ? strerror(serve->refusal) : "",
-                 mci_rdv_server_missing(&serve->server, ranks, sizeof(ranks)));
+                 mci_rdv_server_missing(&serve->server, missing, sizeof(missing)));
     else
         snprintf(text, sizeof(text),
                  "all ranks came to %.128s, but not all took the answer within "

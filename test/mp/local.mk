@@ -7,7 +7,7 @@ MP_PROGS += %D%/rt_start %D%/rt_edges
 %C%_rt_edges_LDADD = libmcomm_all.la
 MP_CASES += %D%/rt_start.mp %D%/rt_start_pmix.mp %D%/rt_again.mp %D%/rt_again_pmix.mp %D%/rt_detach.mp \
 	%D%/rt_missing.mp %D%/rt_missing_pmix.mp %D%/rt_stopped.mp %D%/rt_stopped_pmix.mp \
-	%D%/rt_abort.mp %D%/rt_abort_pmix.mp %D%/rt_death_told.mp %D%/rt_death_untold.mp \
+	%D%/rt_go_stopped.mp %D%/rt_go_killed.mp %D%/rt_abort.mp %D%/rt_abort_pmix.mp %D%/rt_death_told.mp %D%/rt_death_untold.mp \
 	%D%/rt_64.mp %D%/rt_64_pmix.mp %D%/rt_torchrun.mp %D%/rt_intruders.mp %D%/rt_edges.mp
 SCRIPT_TESTS += %D%/rt_launcher_lost.sh
 
@@ -17,6 +17,8 @@ MP_CASES += %D%/comm_dup.mp %D%/comm_split.mp %D%/comm_node.mp %D%/comm_node2.mp
 	%D%/comm_many.mp %D%/comm_group.mp %D%/comm_threads.mp %D%/comm_oob.mp %D%/comm_limit.mp
 MP_CASES += %D%/init_cycles.mp %D%/init_cycles_alone.mp %D%/init_counted.mp %D%/init_fork.mp \
 	%D%/init_attr.mp %D%/init_leaks.mp
+MP_PROGS += %D%/start_fails
+MP_CASES += %D%/start_fails.mp %D%/start_fails_pmix.mp
 MP_PROGS += %D%/comm_nomem
 MP_CASES += %D%/comm_nomem.mp
 MP_PROGS += %D%/pt2pt_nomem

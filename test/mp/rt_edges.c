@@ -225,6 +225,14 @@ int main(void)
           .expect = MCOMM_ERR_BOOTSTRAP,
           .text = "has 4 ranks",
           .text2 = "says 3"});
+    PLAY("rank 1 comes early and its time is over before", 1000,
+         {.rank = "0",
+          .size = "3",
+          .delay_ms = 700,
+          .expect = MCOMM_ERR_TIMEOUT,
+          .text = "missing: rank 2",
+          .text2 = "own time was over: rank 1"},
+         {.rank = "1", .size = "3", .expect = MCOMM_ERR_TIMEOUT, .text = "missing: rank 2"});
     PLAY("two secrets", 2000,
          {.rank = "0", .size = "2", .expect = MCOMM_ERR_TIMEOUT, .text = "missing: rank 1"},
          {.rank = "1",

@@ -4,7 +4,8 @@
  * Start-up of a job through whatever bootstrap the environment offers, many times in one process:
  * blobs of random sizes (from nothing to the largest) must come back in rank order.
  * Arguments: kind=NAME (must be this bootstrap), cycles=N, fault=stay-away|stop (the last rank
- * does that instead of exchanging; the others must fail in time and name it), timeout=MS,
+ * does that instead of exchanging; the others must fail in time and name it) or go-stop|go-kill
+ * (rank 0 does that after it has published its packet, before the go-ahead; pmix), timeout=MS,
  * abort=RANK, print=1, death=told|untold|launcher (the last rank kills itself after the
  * exchange, or the caller kills the launcher then; told and launcher: the others must hear of it),
  * intrude=1 (the last rank first sends all kinds of garbage to the tcp rendezvous).
@@ -14,6 +15,7 @@
 #include "rt/rt.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,6 +27,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef HAVE_PMIX
+#include <pmix.h>
+#endif
 
 #include "base/clock.h"
 
@@ -157,15 +162,40 @@ static void stay_away(bool is_stopped, int fd, int others)
     }
 }
 
+static struct go_fault {
+    const char *name; /* NULL: none, or it is over */
+    int over, others;
+} go_fault;
+
+#ifdef HAVE_PMIX
+/* The library's call comes here: what is put under a key that ends in .go is the go-ahead. */
+pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *value)
+{
+    pmix_status_t (*next)(pmix_scope_t, const char[], pmix_value_t *) = NULL;
+    const char *fault = go_fault.name;
+    size_t n = strlen(key);
+
+    *(void **)&next = dlsym(RTLD_NEXT, "PMIx_Put");
+    if (fault != NULL && n > 3 && strcmp(key + n - 3, ".go") == 0) {
+        go_fault.name = NULL;
+        if (strcmp(fault, "go-kill") == 0)
+            raise(SIGKILL);
+        stay_away(true, go_fault.over, go_fault.others);
+    }
+    return next(scope, key, value);
+}
+#endif
+
 /* The last rank stays away in some way; the others must be told its number before the time is over.
  */
 static int run_fault(const char *fault, int timeout_ms)
 {
+    bool is_go = strncmp(fault, "go-", 3) == 0;
     struct mci_rt_blobs blobs;
     struct mci_rt *rt;
     mcomm_err_t err;
     char name[32];
-    int rank, size, over = over_pipe();
+    int rank, size, faulty, over = over_pipe();
 
     if (over < 0)
         return fail(-1, "no pipe in TMPDIR");
@@ -173,16 +203,23 @@ static int run_fault(const char *fault, int timeout_ms)
         return fail(-1, "start");
     rank = mci_rt_info(rt)->rank;
     size = mci_rt_info(rt)->size;
-    if (rank == size - 1) {
+    faulty = is_go ? 0 : size - 1;
+    if (is_go && rank == faulty)
+        go_fault = (struct go_fault){fault, over, size - 1};
+    else if (rank == faulty) {
         stay_away(strcmp(fault, "stop") == 0, over, size - 1);
         mci_rt_stop(rt);
         return 0;
     }
     err = mci_rt_exchange(rt, "x", 1, &blobs);
+    if (rank == faulty) { /* the others have given up long ago */
+        mci_rt_stop(rt);
+        return go_fault.name == NULL ? 0 : fail(rank, "no go-ahead was published");
+    }
     if (write(over, "x", 1) != 1)
         return fail(rank, "the last rank cannot be told");
     printf("rank %d: %s\n", rank, err == MCOMM_SUCCESS ? "success" : mcomm_last_error());
-    snprintf(name, sizeof(name), "rank %d", size - 1);
+    snprintf(name, sizeof(name), "rank %d", faulty);
     if (err != MCOMM_ERR_TIMEOUT)
         return fail(rank, "expected a time-out");
     if (strstr(mcomm_last_error(), name) == NULL)

@@ -174,10 +174,41 @@ static void who_goes_away_before_the_end_has_not_arrived(void **state)
     mci_rdv_conn_fini(&conns[1]);
     assert_int_equal(server.num_arrived, 1);
     assert_string_equal(mci_rdv_server_missing(&server, text, sizeof(text)),
-                        "1, 3; came and went away again: rank 2");
+                        "rank 1, 3; came, but their connection ended: rank 2");
     assert_int_equal(come(2, 2, SIZE, 8, 100),
                      MCOMM_SUCCESS); /* a restarted one may take its place */
     assert_int_equal(server.num_arrived, 2);
+}
+
+static void what_is_known_of_each_missing_rank_is_told(void **state)
+{
+    struct mci_rdv_hello hello = {.version = MCI_RDV_VERSION, .rank = 3, .size = SIZE};
+    char text[256];
+    const void *buf;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(come(1, 2, SIZE, 7, 100), MCOMM_SUCCESS);
+    mci_rdv_client_late(&clients[1]);
+    assert_int_equal(talk(1, 100), MCOMM_SUCCESS);
+    mci_rdv_conn_fini(&conns[1]);
+    assert_int_equal(mci_rdv_conn_init(&conns[3], &server, "10.0.0.3:99"), MCOMM_SUCCESS);
+    assert_int_equal(mci_rdv_client_init(&clients[3], secret, &hello, "x", 1), MCOMM_SUCCESS);
+    while (conns[3].state == MCI_RDV_CONN_ADMISSION) { /* and not one byte more */
+        n = mci_rdv_client_output(&clients[3], &buf);
+        assert_true(n > 0);
+        assert_int_equal(mci_rdv_conn_input(&conns[3], buf, n), MCOMM_SUCCESS);
+        mci_rdv_client_sent(&clients[3], n);
+        while ((n = mci_rdv_conn_output(&conns[3], &buf)) > 0) {
+            assert_int_equal(mci_rdv_client_input(&clients[3], buf, n), MCOMM_SUCCESS);
+            mci_rdv_conn_sent(&conns[3], n);
+        }
+    }
+    assert_string_equal(mci_rdv_server_missing(&server, text, sizeof(text)),
+                        "rank 1; connected, but silent: rank 3; came, but gave up when their own "
+                        "time was over: rank 2");
+    mci_rdv_conn_fini(&conns[3]);
+    assert_int_equal(server.num_arrived, 1);
 }
 
 static void waiting_rank_learns_who_is_missing(void **state)
@@ -187,11 +218,11 @@ static void waiting_rank_learns_who_is_missing(void **state)
     mci_rdv_client_ask(&clients[1]);
     mci_rdv_client_ask(&clients[1]);
     assert_int_equal(talk(1, 100), MCOMM_SUCCESS);
-    assert_string_equal(clients[1].missing, "1, 3");
+    assert_string_equal(clients[1].missing, "rank 1, 3");
     assert_int_equal(come(2, 1, SIZE, 7, 100), MCOMM_SUCCESS);
     mci_rdv_client_ask(&clients[1]);
     assert_int_equal(talk(1, 3), MCOMM_SUCCESS);
-    assert_string_equal(clients[1].missing, "3");
+    assert_string_equal(clients[1].missing, "rank 3");
 }
 
 static void server_that_gives_up_says_why(void **state)
@@ -273,6 +304,7 @@ int main(void)
         RDV_TEST(rank_zero_or_outside_is_refused),
         RDV_TEST(same_process_may_come_again_over_a_new_connection),
         RDV_TEST(who_goes_away_before_the_end_has_not_arrived),
+        RDV_TEST(what_is_known_of_each_missing_rank_is_told),
         RDV_TEST(waiting_rank_learns_who_is_missing),
         RDV_TEST(server_that_gives_up_says_why),
         RDV_TEST(another_secret_gets_nowhere),
