@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/settings.h"
@@ -278,9 +279,18 @@ static mcomm_err_t others_wait(struct mci_kv *kv)
     return err;
 }
 
+/* One time limit for all steps of a close: the next one has what is left. */
+static void limit_left(struct mci_kv *kv, int64_t deadline_ns)
+{
+    mci_engine_lock();
+    kv->core_comm->timeout_ms = mci_deadline_left_ms(deadline_ns);
+    mci_engine_unlock();
+}
+
 /* Collective; members that died are not waited for. TIMEOUT: nor was somebody who lives. */
 mcomm_err_t mci_kv_close(struct mci_kv *kv)
 {
+    int64_t deadline_ns = mci_deadline_ns(kv->core_comm->timeout_ms);
     mcomm_err_t err, gone = MCOMM_SUCCESS;
 
     if (kv->handle != NULL)
@@ -290,6 +300,7 @@ mcomm_err_t mci_kv_close(struct mci_kv *kv)
     err = mcomm_barrier(kv->comm);
     if (err != MCOMM_SUCCESS)
         mci_log_debug("closing a store: %s", mcomm_err_text(err));
+    limit_left(kv, deadline_ns);
     if (err == MCOMM_ERR_TIMEOUT)
         gone = err;
     else if (err != MCOMM_SUCCESS && kv->is_attached)
@@ -297,9 +308,11 @@ mcomm_err_t mci_kv_close(struct mci_kv *kv)
     mci_engine_lock();
     mci_list_remove(&kv->link);
     mci_engine_unlock();
-    for (int area = 0; area < 2; area++)
+    for (int area = 0; area < 2; area++) {
+        limit_left(kv, deadline_ns);
         if (kv->wins[area] != MCOMM_WIN_NULL)
             (void)mcomm_win_free(&kv->wins[area]);
+    }
     (void)mcomm_comm_free(&kv->comm);
     mci_kv_orphans_free(kv);
     mci_kv_delete(kv);

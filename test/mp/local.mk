@@ -120,7 +120,7 @@ MP_CASES += %D%/tcp_hosts.mp %D%/tcp_only.mp %D%/tcp_only_rma.mp
 
 # kvobj
 MP_PROGS += %D%/kv %D%/kv_calls %D%/kv_death %D%/kv_far %D%/kv_stopped
-MP_CASES += %D%/kv_stopped.mp
+MP_CASES += %D%/kv_stopped.mp %D%/kv_stopped_close.mp
 EXTRA_DIST += %D%/kv_check.h
 %C%_kv_death_LDADD = $(LDADD) -lrt
 %C%_kv_far_LDADD = $(LDADD) -lpthread -lrt
