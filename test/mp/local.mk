@@ -17,7 +17,8 @@ MP_CASES += %D%/comm_dup.mp %D%/comm_split.mp %D%/comm_node.mp %D%/comm_node2.mp
 	%D%/comm_many.mp %D%/comm_group.mp %D%/comm_threads.mp %D%/comm_oob.mp %D%/comm_limit.mp
 MP_CASES += %D%/init_cycles.mp %D%/init_cycles_alone.mp %D%/init_counted.mp %D%/init_fork.mp \
 	%D%/init_attr.mp %D%/init_leaks.mp
-MP_PROGS += %D%/start_fails
+MP_PROGS += %D%/start_fails %D%/init_signals
+MP_CASES += %D%/init_signals.mp
 MP_CASES += %D%/start_fails.mp %D%/start_fails_pmix.mp
 MP_PROGS += %D%/comm_nomem
 MP_CASES += %D%/comm_nomem.mp
@@ -65,6 +66,8 @@ MP_CASES += %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp %D%/coll_de
 	%D%/coll_far_kill_persistent4.mp %D%/coll_far_kill_persistent6.mp \
 	%D%/coll_leave_done.mp %D%/coll_leave_given_up.mp %D%/coll_leave_never_first.mp \
 	%D%/coll_leave_never_later.mp
+MP_PROGS += %D%/coll_nothing
+MP_CASES += %D%/coll_nothing.mp
 MP_PROGS += %D%/coll_storm %D%/coll_calls %D%/coll_memory %D%/coll_full %D%/coll_ahead %D%/coll_nomem
 MP_CASES += %D%/coll_ahead.mp %D%/coll_ahead_no_shm.mp
 EXTRA_DIST += %D%/coll_check.h %D%/coll_kinds.h
