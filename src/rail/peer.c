@@ -230,6 +230,7 @@ static void connect_timer_start(struct mci_peer *peer)
 static void connect_begin(struct mci_peer *peer)
 {
     full(peer)->starved_errno = 0;
+    mci_loop_timer_cancel(&full(peer)->connect_timer);
     connect_timer_start(peer);
     if (peer->is_local && mci_rail_own_card()->has_shm && peer->card->has_shm)
         connect_over(peer, &mci_rail_shm_ops);
