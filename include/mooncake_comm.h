@@ -867,7 +867,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_allgatherv_init(const void *sendbuf, size_t send_
                                                const size_t *displs, mcomm_datatype_t dtype,
                                                mcomm_comm_t comm, mcomm_request_t *request_p);
 /** Combine size x count elements of all ranks; the r-th count of the result to rank r.
- * MCOMM_IN_PLACE: the input is in recvbuf, the result at its beginning. */
+ * MCOMM_IN_PLACE, at all ranks or at none: the input is in recvbuf, the result at its beginning. */
 MCOMM_EXPORT mcomm_err_t mcomm_reduce_scatter_block(const void *sendbuf, void *recvbuf,
                                                     size_t count, mcomm_datatype_t dtype,
                                                     mcomm_op_t op, mcomm_comm_t comm);
@@ -893,7 +893,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_reduce_scatter_init(const void *sendbuf, void *re
                                                    mcomm_datatype_t dtype, mcomm_op_t op,
                                                    mcomm_comm_t comm, mcomm_request_t *request_p);
 /** The r-th count elements of my sendbuf to rank r, whose recvbuf gets them at my rank's place.
- * MCOMM_IN_PLACE: recvbuf is sent and replaced. */
+ * MCOMM_IN_PLACE, at all ranks or at none: recvbuf is sent and replaced. */
 MCOMM_EXPORT mcomm_err_t mcomm_alltoall(const void *sendbuf, void *recvbuf, size_t count,
                                         mcomm_datatype_t dtype, mcomm_comm_t comm);
 MCOMM_EXPORT mcomm_err_t mcomm_ialltoall(const void *sendbuf, void *recvbuf, size_t count,
@@ -903,7 +903,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_alltoall_init(const void *sendbuf, void *recvbuf,
                                              mcomm_datatype_t dtype, mcomm_comm_t comm,
                                              mcomm_request_t *request_p);
 /** send_counts[r] elements at sendbuf + send_displs[r] to rank r; recv_counts[r] from rank r to
- * recvbuf + recv_displs[r]. MCOMM_IN_PLACE: recvbuf with the recv arrays is sent and replaced. */
+ * recvbuf + recv_displs[r]. MCOMM_IN_PLACE, at all ranks or at none: recvbuf with the recv arrays
+ * is sent and replaced. */
 MCOMM_EXPORT mcomm_err_t mcomm_alltoallv(const void *sendbuf, const size_t *send_counts,
                                          const size_t *send_displs, void *recvbuf,
                                          const size_t *recv_counts, const size_t *recv_displs,

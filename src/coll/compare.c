@@ -12,7 +12,8 @@
 struct signature {
     uint64_t count; /* 0 where it may differ */
     int32_t kind, dtype, op, root;
-    int32_t err; /* of this member's own arguments */
+    int32_t is_in_place; /* of kinds whose algorithm depends on it */
+    int32_t err;         /* of this member's own arguments */
 };
 
 /* The callers' own operations have other numbers at other members. */
@@ -35,6 +36,11 @@ static mcomm_err_t differ(const struct signature *a, const char *what, const cha
                        mci_coll_kind_name((enum coll_kind)a->kind), what, of_a, of_b, rank);
 }
 
+static const char *place_name(int32_t is_in_place)
+{
+    return is_in_place ? "MCOMM_IN_PLACE" : "a buffer";
+}
+
 static mcomm_err_t compare(const struct signature *a, const struct signature *b, int rank)
 {
     if (a->kind != b->kind)
@@ -53,6 +59,8 @@ static mcomm_err_t compare(const struct signature *a, const struct signature *b,
     if (a->root != b->root)
         return mci_err_set(MCOMM_ERR_MISMATCH, "%s: root is %d at rank 0, %d at rank %d",
                            mci_coll_kind_name((enum coll_kind)a->kind), a->root, b->root, rank);
+    if (a->is_in_place != b->is_in_place)
+        return differ(a, "sendbuf", place_name(a->is_in_place), place_name(b->is_in_place), rank);
     return MCOMM_SUCCESS;
 }
 
@@ -60,6 +68,13 @@ static bool has_lists(enum coll_kind kind)
 {
     return kind == COLL_GATHERV || kind == COLL_SCATTERV || kind == COLL_ALLGATHERV ||
            kind == COLL_REDUCE_SCATTER || kind == COLL_ALLTOALLV;
+}
+
+static bool is_in_place(const struct coll_args *args)
+{
+    return args->sendbuf == MCOMM_IN_PLACE &&
+           (args->kind == COLL_REDUCE_SCATTER_BLOCK || args->kind == COLL_REDUCE_SCATTER ||
+            args->kind == COLL_ALLTOALL || args->kind == COLL_ALLTOALLV);
 }
 
 /* ---- lists of counts ---- */
@@ -167,6 +182,7 @@ static struct signature signature_of(const struct coll_call *call)
                               .dtype = (int32_t)args->dtype,
                               .op = op_number(args->op),
                               .root = args->root,
+                              .is_in_place = is_in_place(args),
                               .err = (int32_t)call->arg_err};
 }
 

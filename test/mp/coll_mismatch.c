@@ -96,6 +96,7 @@ DIFFER(op, a.op = MCOMM_SUM, a.op = MCOMM_MAX)
 DIFFER(op_user, a.op = MCOMM_SUM, a.op = any_order)
 DIFFER(op_order, a.op = in_order, a.op = any_order)
 DIFFER(root, a.root = 0, a.root = 1)
+DIFFER(in_place, a.send = x, a.send = MCOMM_IN_PLACE)
 DIFFER(send_counts, a.send_counts = counts, a.send_counts = first_two)
 DIFFER(recv_counts, a.recv_counts = counts, a.recv_counts = first_two)
 
@@ -112,6 +113,12 @@ static const struct difference {
     {op_order, NULL, OP, ANY,
      "op is user-defined, not commutative at rank 0, user-defined, commutative at rank ", ""},
     {root, NULL, ROOT, ANY, "root is 0 at rank 0, 1 at rank ", ""},
+    {in_place, "reduce_scatter_block", ANY, ANY,
+     "sendbuf is a buffer at rank 0, MCOMM_IN_PLACE at rank ", ""},
+    {in_place, "reduce_scatter", ANY, ANY, "sendbuf is a buffer at rank 0, MCOMM_IN_PLACE at rank ",
+     ""},
+    {in_place, "alltoall", ANY, ANY, "sendbuf is a buffer at rank 0, MCOMM_IN_PLACE at rank ", ""},
+    {in_place, "alltoallv", ANY, ANY, "sendbuf is a buffer at rank 0, MCOMM_IN_PLACE at rank ", ""},
     {count, "gatherv", ANY, ANY, "rank ", " sends 2 elements to rank 0, which expects 1"},
     {count, "scatterv", ANY, ANY, "rank 0 sends 1 elements to rank ", ", which expects 2"},
     {count, "allgatherv", ANY, ANY, "rank ", " sends 2 elements to rank 0, which expects 1"},
