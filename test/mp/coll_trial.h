@@ -12,7 +12,7 @@
 #include "common/random.h"
 #include "mp.h"
 
-#define TRIAL_RANKS 64
+#define TRIAL_RANKS 80
 
 enum trial_kind {
     BARRIER,

@@ -59,7 +59,7 @@ MP_CASES += %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp %D%/coll_de
 	%D%/coll_death_stages7.mp %D%/coll_death_slices4.mp %D%/coll_death_slices6.mp \
 	%D%/coll_timeout.mp %D%/coll_kill_blocking4.mp %D%/coll_kill_blocking7.mp \
 	%D%/coll_kill_nonblocking4.mp %D%/coll_kill_nonblocking7.mp \
-	%D%/coll_kill_persistent4.mp %D%/coll_kill_persistent7.mp %D%/coll_kill_long.mp \
+	%D%/coll_kill_persistent4.mp %D%/coll_kill_persistent7.mp %D%/coll_kill_long.mp %D%/coll_kill_all.mp \
 	%D%/coll_far_kill_blocking4.mp %D%/coll_far_kill_blocking7.mp \
 	%D%/coll_far_kill_nonblocking4.mp %D%/coll_far_kill_nonblocking7.mp \
 	%D%/coll_far_kill_leader4.mp %D%/coll_far_kill_leader6.mp \
@@ -76,7 +76,7 @@ MP_CASES += %D%/coll_full.mp %D%/coll_storm2.mp %D%/coll_storm4.mp %D%/coll_stor
 	%D%/coll_storm_long.mp %D%/coll_threads.mp %D%/coll_outstanding.mp %D%/coll_freed.mp \
 	%D%/coll_finalized.mp %D%/coll_cancel.mp %D%/coll_computes.mp %D%/coll_wait_limit.mp %D%/coll_idle.mp \
 	%D%/coll_memory.mp %D%/coll_many.mp %D%/coll_no_shm.mp %D%/coll_nomem.mp \
-	%D%/coll_all_no_cma.mp %D%/coll_all_no_shm.mp %D%/coll_all_one_cpu.mp %D%/coll_all_small_shm.mp
+	%D%/coll_all_many.mp %D%/coll_all_no_cma.mp %D%/coll_all_no_shm.mp %D%/coll_all_one_cpu.mp %D%/coll_all_small_shm.mp
 
 # rma
 MP_PROGS += %D%/rma
