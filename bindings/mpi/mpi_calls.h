@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * Every function of the interface, a line each, in four files: MPI_FN(type, name, parameters) where it
- * works, MPI_NO where it returns MPI_ERR_UNSUPPORTED_OPERATION. mpi.h makes declarations of the lines, unsupported.c
- * functions. This file: start and end, errors, info, groups, communicators, topologies, attributes.
+ * Every function of the interface, a line each, in four files: MPI_FN(type, name, parameters) where
+ * it works, MPI_NO where it returns MPI_ERR_UNSUPPORTED_OPERATION. mpi.h makes declarations of the
+ * lines, unsupported.c functions. This file: start and end, errors, info, groups, communicators,
+ * topologies, attributes.
  */
 /* clang-format off */
 MPI_NO(int, Abi_get_fortran_booleans, (int logical_size, void *logical_true, void *logical_false,

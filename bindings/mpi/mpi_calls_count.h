@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * As mpi_calls.h: functions that are there twice, MPI_Send and MPI_Send_c. Counts are MPI_NUM (int, MPI_Count),
- * displacements MPI_DISP (int, MPI_Aint), sizes in bytes MPI_BYTES (MPI_Aint, MPI_Count).
+ * As mpi_calls.h: functions that are there twice, MPI_Send and MPI_Send_c. Counts are MPI_NUM (int,
+ * MPI_Count), displacements MPI_DISP (int, MPI_Aint), sizes in bytes MPI_BYTES (MPI_Aint,
+ * MPI_Count).
  */
 /* clang-format off */
 MPI_NO(int, Accumulate, (const void *origin_addr, MPI_NUM origin_count, MPI_Datatype

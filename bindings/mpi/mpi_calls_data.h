@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
-/* As mpi_calls.h: messages, requests, status, datatypes, operations, windows; without the functions of two sizes. */
+/*
+ * As mpi_calls.h: messages, requests, status, datatypes, operations, windows; without the functions
+ * of two sizes.
+ */
 /* clang-format off */
 MPI_FN(int, Barrier, (MPI_Comm comm))
 MPI_FN(int, Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request *request))
