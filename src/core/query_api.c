@@ -40,9 +40,8 @@ static bool peer_is_settled(const struct mci_peer *peer)
 static mcomm_err_t peer_connect(const struct mci_comm *comm, struct mci_peer *peer)
 {
     struct mci_waiter waiter;
-    mcomm_err_t err = MCOMM_SUCCESS;
+    mcomm_err_t err = mci_peer_reach(peer);
 
-    mci_peer_watch(peer);
     mci_wait_begin(&waiter, comm->timeout_ms);
     while (!peer_is_settled(peer) && err == MCOMM_SUCCESS)
         err = mci_wait_step(&waiter);

@@ -92,6 +92,52 @@ static void acceptor_has_none(unsigned char *bytes)
     }
 }
 
+/* A member to which there is no connection yet; -1: none. */
+static int unconnected(void)
+{
+    mcomm_peer_desc_t desc = {.struct_size = sizeof(desc)};
+
+    for (int rank = 0; rank < mp_size; rank++) {
+        OK(mcomm_peer_query(MCOMM_COMM_WORLD, rank, 0, &desc));
+        if (strcmp(desc.rail, "none") == 0)
+            return rank;
+    }
+    return -1;
+}
+
+/* Rank 0 puts into a member that it has not met, into allocated and into user memory. */
+static void origin_has_none(void)
+{
+    mcomm_peer_desc_t desc = {.struct_size = sizeof(desc)};
+    mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
+    uint64_t own[2] = {0}, *base, value = 42;
+    mcomm_win_t wins[2];
+    int target = -1;
+
+    attr.nbytes = sizeof(own);
+    OK(mcomm_win_allocate(&attr, MCOMM_COMM_WORLD, (void **)&base, &wins[0]));
+    OK(mcomm_win_create(own, &attr, MCOMM_COMM_WORLD, &wins[1]));
+    if (mp_rank == 0)
+        target = unconnected();
+    if (mp_rank == 0 && target >= 0) {
+        use_up();
+        for (int i = 0; i < 2; i++)
+            EXPECT(MCOMM_ERR_LIMIT, mcomm_put(&value, sizeof(value), target, 0, wins[i]));
+        EXPECT(MCOMM_ERR_LIMIT, mcomm_peer_query(MCOMM_COMM_WORLD, target, 1, &desc));
+        give_back();
+        for (int i = 0; i < 2; i++)
+            OK(mcomm_put(&value, sizeof(value), target, 0, wins[i]));
+        printf("rank %d was new to rank 0\n", target);
+    }
+    OK(mcomm_bcast(&target, 1, MCOMM_INT32, 0, MCOMM_COMM_WORLD));
+    for (int i = 0; i < 2; i++)
+        OK(mcomm_win_fence(wins[i]));
+    CHECK_EQ(base[0], mp_rank == target ? value : 0);
+    CHECK_EQ(own[0], mp_rank == target ? value : 0);
+    for (int i = 0; i < 2; i++)
+        OK(mcomm_win_free(&wins[i]));
+}
+
 /* All get the error of the one that has none, and none has a window. */
 static void window_s_memory_has_none(void)
 {
@@ -110,13 +156,19 @@ static void window_s_memory_has_none(void)
     OK(mcomm_win_free(&win));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     unsigned char *bytes = malloc(BIG);
 
     CHECK(bytes != NULL);
     mp_init();
-    CHECK_EQ(mp_size, 3);
+    CHECK(mp_size >= 3);
+    if (argc > 1 && strcmp(argv[1], "window") == 0) {
+        origin_has_none();
+        OK(mcomm_finalize());
+        free(bytes);
+        return 0;
+    }
     connector_has_none(bytes);
     acceptor_has_none(bytes);
     window_s_memory_has_none();

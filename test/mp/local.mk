@@ -136,5 +136,5 @@ MP_CASES += %D%/kv_random.mp %D%/kv_pressure.mp %D%/kv_race.mp %D%/kv_modes.mp %
 # little of everything
 MP_PROGS += %D%/limits
 MP_PROGS += %D%/descriptors
-MP_CASES += %D%/descriptors.mp
+MP_CASES += %D%/descriptors.mp %D%/descriptors_window.mp
 MP_CASES += %D%/limits_shm.mp %D%/limits_as.mp %D%/limits_nofile.mp %D%/limits_nproc.mp
