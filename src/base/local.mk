@@ -9,4 +9,4 @@ libmcomm_all_la_SOURCES += %D%/settings.c %D%/settings_text.c %D%/settings_text.
 libmcomm_all_la_SOURCES += %D%/info.c %D%/info.h
 libmcomm_all_la_SOURCES += %D%/copy.c %D%/copy.h
 libmcomm_all_la_SOURCES += %D%/proc.c %D%/proc.h
-libmcomm_all_la_SOURCES += %D%/near.h
+libmcomm_all_la_SOURCES += %D%/near.h %D%/defer.c %D%/defer.h

@@ -18,6 +18,7 @@
 
 #include "base/wait.h"
 #include "base/clock.h"
+#include "base/defer.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -194,6 +195,7 @@ static inline int progress(void)
 {
     int events = 0;
 
+    mci_defer_run();
     round_count++;
     for (unsigned i = 0; i < poller_count; i++)
         if ((round_count & pollers[i].mask) == 0)
@@ -210,6 +212,7 @@ static int progress_all(void)
 {
     int events = 0;
 
+    mci_defer_run();
     for (unsigned i = 0; i < poller_count; i++)
         events += pollers[i].fn(pollers[i].arg);
     return events;

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "base/defer.h"
 #include "core/core_priv.h"
 
 #include <stdint.h>
@@ -95,6 +96,13 @@ static mcomm_err_t check_list_wait(size_t count, mcomm_request_t *requests, int 
     return err != MCOMM_SUCCESS ? err : mci_check_timeout("timeout_ms", timeout_ms);
 }
 
+/* What was put off while operations were started goes before anybody looks at them. */
+static void look_begin(void)
+{
+    mci_engine_lock();
+    mci_defer_run();
+}
+
 /* ---- one ------------------------------------------------------------------------------------ */
 mcomm_err_t mcomm_test(mcomm_request_t *request_p, int *done_p, mcomm_status_t *status_p)
 {
@@ -106,7 +114,7 @@ mcomm_err_t mcomm_test(mcomm_request_t *request_p, int *done_p, mcomm_status_t *
         err = mci_check_pointer("done_p", done_p);
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
+    look_begin();
     state = entry_look(*request_p, &req);
     if (state == ENTRY_ACTIVE) {
         mci_progress();
@@ -136,7 +144,7 @@ mcomm_err_t mcomm_wait(mcomm_request_t *request_p, int timeout_ms, mcomm_status_
         err = mci_check_timeout("timeout_ms", timeout_ms);
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
+    look_begin();
     state = entry_look(*request_p, &req);
     if (state == ENTRY_ACTIVE) {
         err = mci_request_wait(req, timeout_ms);
@@ -267,7 +275,7 @@ mcomm_err_t mcomm_waitall(size_t count, mcomm_request_t *requests, int timeout_m
 
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
+    look_begin();
     wait_err = mci_wait_until(list_is_over, &list, timeout_ms);
     err = list_take_all(count, requests, statuses_p);
     if (wait_err != MCOMM_SUCCESS && list_count_active(count, requests) > 0)
@@ -339,7 +347,7 @@ mcomm_err_t mcomm_waitany(size_t count, mcomm_request_t *requests, int timeout_m
         err = mci_check_pointer("index_p", index_p);
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
+    look_begin();
     err = list_wait_any(count, requests, timeout_ms, &index, &is_over);
     if (is_over) {
         err = list_take_any(requests, index, status_p);
@@ -383,7 +391,7 @@ mcomm_err_t mcomm_waitsome(size_t count, mcomm_request_t *requests, int timeout_
         err = mci_check_pointer("indices_p", indices_p);
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
+    look_begin();
     err = list_wait_any(count, requests, timeout_ms, &index, &is_over);
     if (is_over)
         err = list_take_done(count, requests, done_count_p, indices_p, statuses_p);
@@ -401,7 +409,7 @@ mcomm_err_t mcomm_testall(size_t count, mcomm_request_t *requests, int *done_p,
         err = mci_check_pointer("done_p", done_p);
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
+    look_begin();
     is_all = list_count_active(count, requests) == 0;
     if (!is_all) {
         mci_progress();
@@ -429,7 +437,7 @@ mcomm_err_t mcomm_testany(size_t count, mcomm_request_t *requests, size_t *index
         err = mci_check_pointer("done_p", done_p);
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
+    look_begin();
     index = list_find_done(count, requests, &active);
     if (index == MCOMM_INDEX_NONE && active > 0) {
         mci_progress();

@@ -130,7 +130,7 @@ static mcomm_err_t start_buffer(bool is_send, const void *buf, size_t nbytes, in
     struct mci_pt2pt_call call = {
         .is_send = is_send,
         .is_persistent = is_persistent,
-        .flags = flags | MCI_SEND_BORROW,
+        .flags = flags | MCI_SEND_BORROW | MCI_SEND_SOON,
         .rank = rank,
         .tag = tag,
         .buf = buf,
@@ -183,7 +183,7 @@ static mcomm_err_t start_list(bool is_send, const mcomm_iov_t *iov, size_t iov_c
     static const mcomm_iov_t nothing;
     struct mci_pt2pt_call call = {
         .is_send = is_send,
-        .flags = MCI_SEND_BORROW,
+        .flags = MCI_SEND_BORROW | MCI_SEND_SOON,
         .rank = rank,
         .tag = tag,
         .buf = "", /* the list is checked by itself */

@@ -135,7 +135,9 @@ static inline void send_eager(struct mci_send *op, struct mci_pt2pt_peer *pp, bo
         op->state = SEND_TX;
     }
     pp->used += charge;
-    if (likely(op->iov_count == 1))
+    if (op->flags & MCI_SEND_SOON)
+        err = mci_peer_sendv_soon(pp->peer, &frame, op->iov, op->iov_count, op->nbytes, tx);
+    else if (likely(op->iov_count == 1))
         err = mci_peer_send(pp->peer, &frame, op->iov->base, op->nbytes, tx);
     else
         err = mci_peer_sendv(pp->peer, &frame, op->iov, op->iov_count, op->nbytes, tx);

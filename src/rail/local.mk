@@ -9,4 +9,4 @@ libmcomm_all_la_SOURCES += %D%/handshake.h %D%/handshake.c
 libmcomm_all_la_SOURCES += %D%/tcp/tcp_wire.h %D%/tcp/tcp_priv.h %D%/tcp/tcp_rail.c
 libmcomm_all_la_SOURCES += %D%/tcp/tcp_peer.c %D%/tcp/tcp_connect.c %D%/tcp/tcp_listen.c
 libmcomm_all_la_SOURCES += %D%/tcp/tcp_send.c %D%/tcp/tcp_recv.c %D%/tcp/tcp_bulk.c \
-	%D%/tcp/tcp_reap.c
+	%D%/tcp/tcp_reap.c %D%/tcp/tcp_vec.h %D%/tcp/tcp_vec.c

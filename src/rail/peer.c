@@ -424,6 +424,18 @@ mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const
     return tx == NULL ? MCOMM_SUCCESS : MCI_PENDING;
 }
 
+mcomm_err_t mci_peer_sendv_soon(struct mci_peer *peer, struct mci_frame *frame,
+                                const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                                struct mci_tx *tx)
+{
+    if (peer->state != MCI_PEER_READY || peer->ops->send_soon == NULL)
+        return mci_peer_sendv(peer, frame, iov, iov_count, nbytes, tx);
+    if (tx != NULL)
+        tx->is_owned = false;
+    frame->nbytes = (uint32_t)nbytes;
+    return peer->ops->send_soon(peer, frame, iov, iov_count, nbytes, tx);
+}
+
 mcomm_err_t mci_peer_send(struct mci_peer *peer, struct mci_frame *frame, const void *payload,
                           size_t nbytes, struct mci_tx *tx)
 {

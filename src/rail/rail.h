@@ -173,6 +173,14 @@ mcomm_err_t mci_peer_send(struct mci_peer *peer, struct mci_frame *frame, const 
 mcomm_err_t mci_peer_sendv(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                            size_t iov_count, size_t nbytes, struct mci_tx *tx);
 /*
+ * The same for a frame that nobody waits for before this process next drives progress or looks
+ * whether something is complete: a short one that follows another closely may be kept back until
+ * then (base/defer.h), to leave together with those behind it. Its payload is copied.
+ */
+mcomm_err_t mci_peer_sendv_soon(struct mci_peer *peer, struct mci_frame *frame,
+                                const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                                struct mci_tx *tx);
+/*
  * Before an operation of the user's: connects on first use. MCOMM_ERR_LIMIT or NO_MEM: this process
  * lacks what the connection takes. Frames that are sent all the same wait until it is there.
  */

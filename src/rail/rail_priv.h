@@ -62,6 +62,9 @@ struct mci_rail_ops {
      */
     mcomm_err_t (*send)(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                         size_t iov_count, size_t nbytes, struct mci_tx *tx);
+    /* As mci_peer_sendv_soon(), peer READY. NULL: as send. */
+    mcomm_err_t (*send_soon)(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
+                             size_t iov_count, size_t nbytes, struct mci_tx *tx);
     /* As mci_peer_send_now(), peer READY. NULL: never. */
     bool (*send_now)(struct mci_peer *peer, const struct mci_frame *frame, const void *payload);
     bool (*unsend)(struct mci_peer *peer, struct mci_tx *tx);

@@ -60,6 +60,15 @@ static mcomm_err_t make_room(struct mci_win *win, int target, struct rma_path *p
     return err;
 }
 
+/* Who waits for it here completes it by a call; a signal or a transfer does not wait for that. */
+static mcomm_err_t frame_send(struct mci_peer *peer, struct mci_frame *frame,
+                              const mcomm_iov_t *iov, size_t iov_count, size_t nbytes)
+{
+    if (frame->flags & (RMA_F_SIGNAL_SET | RMA_F_SIGNAL_ADD | RMA_F_LARGE))
+        return mci_peer_sendv(peer, frame, iov, iov_count, nbytes, NULL);
+    return mci_peer_sendv_soon(peer, frame, iov, iov_count, nbytes, NULL);
+}
+
 /* A frame that is acknowledged by count: one in RMA_ACK_EVERY asks for it, and the first. */
 static mcomm_err_t send_counted(struct mci_win *win, int target, struct rma_path *path,
                                 struct mci_frame *frame, const mcomm_iov_t *iov, size_t iov_count,
@@ -73,7 +82,7 @@ static mcomm_err_t send_counted(struct mci_win *win, int target, struct rma_path
         frame->flags |= RMA_F_ACK;
     frame->w1 = win->targets[target].key;
     frame->w2 = win->key;
-    err = mci_peer_sendv(win->targets[target].peer, frame, iov, iov_count, nbytes, NULL);
+    err = frame_send(win->targets[target].peer, frame, iov, iov_count, nbytes);
     if (err != MCOMM_SUCCESS)
         return err;
     path->issued++;
@@ -94,7 +103,9 @@ static mcomm_err_t send_op(struct rma_op *op, struct mci_frame *frame, const mco
     frame->flags |= RMA_F_OP;
     frame->w1 = t->key;
     frame->w2 = op->id;
-    return mci_peer_sendv(t->peer, frame, iov, iov_count, nbytes, NULL);
+    if (op->done_p != NULL) /* its call waits for it at once */
+        return mci_peer_sendv(t->peer, frame, iov, iov_count, nbytes, NULL);
+    return frame_send(t->peer, frame, iov, iov_count, nbytes);
 }
 
 /* A record whose frame could not be sent: the call tells the error, nothing else does. */

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "base/defer.h"
 #include "rma/rma_priv.h"
 
 /* ---- flush ---- */
@@ -55,6 +56,7 @@ static mcomm_err_t target_flush(struct mci_win *win, int target, bool is_local)
 
     if (!is_local)
         err = mci_rma_ask_ack(win, target, path);
+    mci_defer_run();
     mci_rma_wait_begin(&w, t->peer, win->comm->timeout_ms);
     while (err == MCOMM_SUCCESS &&
            (has_ops_before(path, seq) || (!is_local && (int32_t)(path->acked - issued) < 0)))

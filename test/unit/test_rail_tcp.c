@@ -120,12 +120,17 @@ static void frames_both_ways(struct pair_end *end)
             .am = AM_DATA, .w0 = i, .w1 = (uint32_t)i * 3, .w2 = ~(uint32_t)i};
         size_t nbytes = frame_nbytes(i);
         struct mci_tx *tx = i % 3 == 0 ? NULL : &sent[i].tx;
+        mcomm_iov_t *iov = &sent[i].tx.one;
         mcomm_err_t err;
 
         bufs[i] = malloc(nbytes + 1);
         fill(bufs[i], nbytes, i);
         sent[i].tx.done = tx_done;
-        err = mci_peer_send(end->peer, &frame, bufs[i], nbytes, tx);
+        *iov = (mcomm_iov_t){bufs[i], nbytes};
+        if (i % 32 < 24) /* in bursts */
+            err = mci_peer_sendv_soon(end->peer, &frame, iov, 1, nbytes, tx);
+        else
+            err = mci_peer_sendv(end->peer, &frame, iov, 1, nbytes, tx);
         CHECK(err == MCOMM_SUCCESS || (err == MCI_PENDING && tx != NULL));
         if (err == MCI_PENDING)
             sent[i].is_pending = true;
@@ -159,6 +164,107 @@ static void both_sides_may_connect_at_the_same_moment(void **state)
     (void)state;
     for (int i = 0; i < 20; i++)
         assert_int_equal(pair_run(pair_exchange, pair_exchange), 0);
+}
+
+/* ---- frames that may wait for others ---- */
+#define BURST 20
+
+static struct mci_tcp_lane *lane_to(const struct pair_end *end)
+{
+    return ((struct mci_tcp_link *)end->peer->conn)->lane;
+}
+
+static void burst(struct pair_end *end)
+{
+    for (uint64_t i = 0; i < BURST; i++) {
+        struct mci_frame frame = {.am = AM_DATA, .w0 = i};
+        mcomm_iov_t iov = {&i, sizeof(i)};
+
+        CHECK(mci_peer_sendv_soon(end->peer, &frame, &iov, 1, sizeof(i), NULL) == MCOMM_SUCCESS);
+    }
+}
+
+static void on_count(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
+                     struct mci_sink *sink)
+{
+    (void)peer;
+    (void)sink;
+    CHECK(payload != NULL && frame->w0 == got.next % BURST);
+    CHECK(memcmp(payload, &frame->w0, sizeof(frame->w0)) == 0);
+    got.next++;
+    got.is_done = got.next % BURST == 0;
+}
+
+/* The sender makes no call until the receiver has all of them, by its own word. */
+static void bursts_then_silence(struct pair_end *end)
+{
+    bool was_put_off = false;
+
+    pair_exchange(end);
+    for (int i = 0; i < 200 && !was_put_off; i++) { /* a sender that is held up puts nothing off */
+        burst(end);
+        was_put_off = lane_to(end)->obuf_end > lane_to(end)->obuf_begin;
+        mci_engine_unlock();
+        pair_hear(end, 'a');
+        mci_engine_lock();
+        CHECK(lane_to(end)->obuf_end == 0);
+        pair_say(end, was_put_off ? 'e' : 'n');
+    }
+    CHECK(was_put_off);
+    pair_exchange(end);
+}
+
+static void bursts_come(struct pair_end *end)
+{
+    char more = 'n';
+
+    pair_exchange(end);
+    while (more == 'n') {
+        got.is_done = false;
+        pair_wait(&got.is_done);
+        pair_say(end, 'a');
+        CHECK(read(end->sock, &more, 1) == 1);
+    }
+    pair_exchange(end);
+}
+
+static void frames_put_off_leave_without_another_call(void **state)
+{
+    (void)state;
+    mci_rail_set_am(AM_DATA, on_count);
+    assert_int_equal(pair_run(bursts_then_silence, bursts_come), 0);
+}
+
+/* A frame that is not put off leaves at once and takes along those before it. */
+static void burst_and_a_frame(struct pair_end *end)
+{
+    pair_exchange(end);
+    for (int i = 0; i < 100; i++) {
+        burst(end);
+        CHECK(mci_tcp_ctl_send(lane_to(end), MCI_TCP_CTL_ABORT, 0, 0) == MCOMM_SUCCESS);
+        CHECK(lane_to(end)->obuf_end == 0 && mci_list_is_empty(&lane_to(end)->gathered.link));
+        burst(end);
+        mci_progress();
+        CHECK(lane_to(end)->obuf_end == 0);
+    }
+    pair_exchange(end);
+}
+
+static void all_bursts_come(struct pair_end *end)
+{
+    pair_exchange(end);
+    while (got.next < 200 * BURST) {
+        got.is_done = false;
+        pair_wait(&got.is_done);
+    }
+    pair_exchange(end);
+}
+
+static void frames_put_off_leave_with_the_next_one_and_with_progress(void **state)
+{
+    (void)state;
+    mci_rail_set_am(AM_DATA, on_count);
+    assert_int_equal(pair_run(burst_and_a_frame, all_bursts_come), 0);
 }
 
 /* ---- bulk ---- */
@@ -291,6 +397,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frame_without_payload_cannot_be_taken_back_half_sent),
         cmocka_unit_test(frames_of_all_sizes_come_whole_and_in_order),
+        cmocka_unit_test(frames_put_off_leave_without_another_call),
+        cmocka_unit_test(frames_put_off_leave_with_the_next_one_and_with_progress),
         cmocka_unit_test(both_sides_may_connect_at_the_same_moment),
         cmocka_unit_test(bulk_operations_arrive_in_scattered_places),
     };

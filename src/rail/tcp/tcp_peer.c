@@ -149,6 +149,8 @@ struct mci_tcp_lane *mci_tcp_lane_create(struct mci_tcp_link *link, int fd,
     lane->state = state;
     lane->rx.window = 4 * MCI_TCP_RX_SMALL;
     mci_list_init(&lane->queue);
+    mci_list_init(&lane->gathered.link);
+    lane->gathered.fn = mci_tcp_lane_send_gathered;
     if (mci_loop_fd_add(&lane->io) != MCOMM_SUCCESS) {
         close(fd);
         mci_pool_put(&mci_tcp.lanes, lane);

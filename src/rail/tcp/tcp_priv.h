@@ -8,6 +8,7 @@
 #ifndef MCI_RAIL_TCP_PRIV_H
 #define MCI_RAIL_TCP_PRIV_H
 
+#include "base/defer.h"
 #include "base/hash.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -95,7 +96,9 @@ struct mci_tcp_lane {
     struct mci_tcp_part part;
     uint8_t *obuf;
     uint32_t obuf_begin, obuf_end;
-    uint64_t in_flight; /* bytes of slices that are not acknowledged */
+    struct mci_deferred gathered; /* put off: sending what is in obuf, though it could leave */
+    uint64_t soon_at;             /* ticks: when the last frame came that might be put off */
+    uint64_t in_flight;           /* bytes of slices that are not acknowledged */
     struct mci_tcp_ack ack;
     struct mci_tcp_rx rx;
 };
@@ -115,6 +118,7 @@ struct mci_tcp_rail {
     struct mci_map links;      /* by proc_id */
     struct mci_list lingering; /* lanes closed in an orderly way, with bytes to deliver */
     struct mci_pool lanes, outs;
+    uint8_t *spare_obuf; /* or NULL */
     struct mci_map outs_by_generation;
     uint32_t next_generation;
     size_t slice_nbytes;
@@ -170,6 +174,11 @@ void mci_tcp_socket_tune(int fd);
 mcomm_err_t mci_tcp_lane_send(struct mci_tcp_lane *lane, const struct mci_frame *frame,
                               const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
                               struct mci_tx *tx);
+/* As mci_peer_sendv_soon(). */
+mcomm_err_t mci_tcp_lane_send_soon(struct mci_tcp_lane *lane, const struct mci_frame *frame,
+                                   const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                                   struct mci_tx *tx);
+void mci_tcp_lane_send_gathered(struct mci_deferred *work);
 bool mci_tcp_lane_unsend(struct mci_tcp_lane *lane, struct mci_tx *tx);
 void mci_tcp_lane_flush(struct mci_tcp_lane *lane); /* send what can be sent */
 void mci_tcp_lane_uncork(struct mci_tcp_lane *lane);

@@ -35,9 +35,13 @@ static mcomm_err_t tcp_start(struct mci_card *card)
     mci_list_init(&mci_tcp.lingering);
     mci_pool_init(&mci_tcp.lanes, sizeof(struct mci_tcp_lane));
     mci_pool_init(&mci_tcp.outs, sizeof(struct mci_tcp_out));
-    err = mci_tcp_listen_start(card);
+    err = mci_defer_start();
+    if (err == MCOMM_SUCCESS)
+        err = mci_tcp_listen_start(card);
     if (err == MCOMM_SUCCESS)
         mci_tcp_reap_start();
+    else
+        mci_defer_stop();
     return err;
 }
 
@@ -46,8 +50,11 @@ static void tcp_stop(void)
     mci_tcp_listen_stop();
     mci_tcp_reap_stop();
     mci_tcp_linger_stop(LINGER_MS);
+    mci_defer_stop();
     mci_map_fini(&mci_tcp.links);
     mci_map_fini(&mci_tcp.outs_by_generation);
+    mci_mem_free(mci_tcp.spare_obuf);
+    mci_tcp.spare_obuf = NULL;
     mci_pool_fini(&mci_tcp.lanes);
     mci_pool_fini(&mci_tcp.outs);
 }
@@ -69,16 +76,30 @@ static bool tcp_is_reached(struct mci_peer *peer)
     return link != NULL && mci_tcp_connect_is_reached(link);
 }
 
+static mcomm_err_t no_lane(const struct mci_peer *peer)
+{
+    return mci_err_set(MCOMM_ERR_PROC_FAILED, "rank %d of the job: its connection is closed",
+                       peer->world_rank);
+}
+
 static mcomm_err_t tcp_send(struct mci_peer *peer, struct mci_frame *frame, const mcomm_iov_t *iov,
                             size_t iov_count, size_t nbytes, struct mci_tx *tx)
 {
     struct mci_tcp_lane *lane = lane_of(peer);
 
     frame->nbytes = (uint32_t)nbytes;
-    if (lane == NULL)
-        return mci_err_set(MCOMM_ERR_PROC_FAILED, "rank %d of the job: its connection is closed",
-                           peer->world_rank);
-    return mci_tcp_lane_send(lane, frame, iov, iov_count, nbytes, tx);
+    return lane != NULL ? mci_tcp_lane_send(lane, frame, iov, iov_count, nbytes, tx)
+                        : no_lane(peer);
+}
+
+static mcomm_err_t tcp_send_soon(struct mci_peer *peer, struct mci_frame *frame,
+                                 const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                                 struct mci_tx *tx)
+{
+    struct mci_tcp_lane *lane = lane_of(peer);
+
+    return lane != NULL ? mci_tcp_lane_send_soon(lane, frame, iov, iov_count, nbytes, tx)
+                        : no_lane(peer);
 }
 
 static bool tcp_unsend(struct mci_peer *peer, struct mci_tx *tx)
@@ -122,6 +143,7 @@ const struct mci_rail_ops mci_rail_tcp_ops = {
     .connect = tcp_connect,
     .is_reached = tcp_is_reached,
     .send = tcp_send,
+    .send_soon = tcp_send_soon,
     .unsend = tcp_unsend,
     .outop_start = mci_tcp_outop_start,
     .outop_close = mci_tcp_outop_close,

@@ -8,95 +8,18 @@
  */
 #include "config.h"
 
-#include "base/log.h"
-#include "rail/tcp/tcp_priv.h"
+#include "base/clock.h"
+#include "rail/tcp/tcp_vec.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
-#define VEC_MAX 64
 #define ITEM_MAX 16            /* frames of the queue in one system call */
 #define DIRECT_COPY_MAX 512    /* up to it one buffer is cheaper than a vector */
 #define OBUF_FRAME_MAX 2048    /* frames up to it are collected */
+#define BURST_NS 20000.0       /* frames that follow each other so closely are gathered */
 #define FLUSH_BYTES (4u << 20) /* then others get their turn */
 #define HEADER_BYTES sizeof(struct mci_tcp_header)
-
-static uint8_t zeros[65536];
-/* The last bytes of a frame; what is before the trailer is padding. */
-static const struct tail {
-    uint64_t padding;
-    struct mci_tcp_trailer trailer;
-} tail_good = {0, {MCI_TCP_GOOD, 0}}, tail_void = {0, {MCI_TCP_VOID, 0}};
-
-struct vec {
-    struct iovec iov[VEC_MAX];
-    int count;
-    size_t nbytes;
-};
-
-static size_t item_nbytes(const struct mci_tcp_header *header)
-{
-    return HEADER_BYTES + header->frame.nbytes + mci_tcp_tail_nbytes(header->frame.nbytes);
-}
-
-static bool vec_add(struct vec *vec, const void *ptr, size_t nbytes)
-{
-    if (vec->count == VEC_MAX)
-        return false;
-    vec->iov[vec->count].iov_base = (void *)(uintptr_t)ptr;
-    vec->iov[vec->count++].iov_len = nbytes;
-    vec->nbytes += nbytes;
-    return true;
-}
-
-static bool vec_add_payload(struct vec *vec, struct mci_iov_cursor cur, size_t left, bool is_void)
-{
-    size_t n;
-    void *ptr;
-
-    while (left > 0) {
-        if (is_void) {
-            ptr = zeros;
-            n = left < sizeof(zeros) ? left : sizeof(zeros);
-        } else {
-            n = mci_iov_next(&cur, left, &ptr);
-            if (n == 0) { /* the list is shorter than it was said to be */
-                is_void = true;
-                continue;
-            }
-        }
-        if (!vec_add(vec, ptr, n))
-            return false;
-        left -= n;
-    }
-    return true;
-}
-
-/* What is left of an item after its first sent bytes. False: the vector is full before its end. */
-static bool vec_add_item(struct vec *vec, const struct mci_tcp_header *header,
-                         const struct mci_iov_cursor *cur, size_t sent, bool is_void)
-{
-    size_t nbytes = header->frame.nbytes, tail_nbytes = mci_tcp_tail_nbytes(nbytes);
-    const struct tail *tail = is_void ? &tail_void : &tail_good;
-    size_t tail_left;
-
-    if (sent < HEADER_BYTES) {
-        if (!vec_add(vec, (const uint8_t *)header + sent, HEADER_BYTES - sent))
-            return false;
-        sent = HEADER_BYTES;
-    }
-    sent -= HEADER_BYTES;
-    if (sent < nbytes) {
-        if (!vec_add_payload(vec, *cur, nbytes - sent, is_void))
-            return false;
-        sent = nbytes;
-    }
-    tail_left = tail_nbytes - (sent - nbytes);
-    return tail_left == 0 || vec_add(vec, (const uint8_t *)(tail + 1) - tail_left, tail_left);
-}
 
 /* nbytes more of the part have gone. */
 static void part_advance(struct mci_tcp_part *part, size_t nbytes)
@@ -125,7 +48,7 @@ static void part_set_tx(struct mci_tcp_part *part, struct mci_tx *tx, size_t sen
 
 void mci_tcp_part_void(struct mci_tcp_part *part)
 {
-    size_t trailer_at = item_nbytes(&part->header) - sizeof(struct mci_tcp_trailer);
+    size_t trailer_at = mci_tcp_item_nbytes(&part->header) - sizeof(struct mci_tcp_trailer);
 
     /* else the verdict has been begun, or there is none: no source is needed, and it will count */
     if (part->header.frame.nbytes > 0 && part->sent <= trailer_at)
@@ -134,37 +57,24 @@ void mci_tcp_part_void(struct mci_tcp_part *part)
     part->out = NULL;
 }
 
-static void lane_set_blocked(struct mci_tcp_lane *lane, bool is_blocked)
+/* ---- the collected small frames ---- */
+static bool obuf_get(struct mci_tcp_lane *lane)
 {
-    if (lane->is_blocked == is_blocked || lane->state == MCI_TCP_LANE_CLOSED)
-        return;
-    lane->is_blocked = is_blocked;
-    mci_loop_fd_mod(&lane->io, EPOLLIN | (is_blocked ? EPOLLOUT : 0u));
+    lane->obuf =
+        mci_tcp.spare_obuf != NULL ? mci_tcp.spare_obuf : mci_mem_alloc(MCI_TCP_OBUF_BYTES);
+    mci_tcp.spare_obuf = NULL;
+    return lane->obuf != NULL;
 }
 
-/* Bytes sent; 0: not now; -1: a source is not readable. A broken connection is left to receive. */
-static ssize_t vec_send(struct mci_tcp_lane *lane, struct vec *vec)
+static void obuf_put(struct mci_tcp_lane *lane)
 {
-    struct msghdr msg = {.msg_iov = vec->iov, .msg_iovlen = (size_t)vec->count};
-    ssize_t n;
-
-    do {
-        n = vec->count == 1 ? send(lane->io.fd, vec->iov[0].iov_base, vec->iov[0].iov_len,
-                                   MSG_NOSIGNAL | MSG_DONTWAIT)
-                            : sendmsg(lane->io.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
-    if (n >= 0)
-        return n;
-    if (errno == EFAULT)
-        return -1;
-    if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
-        lane_set_blocked(lane, true);
-        return 0;
-    }
-    mci_log_debug("tcp: sending failed: %s", strerror(errno));
-    lane_set_blocked(lane, false);
-    lane->is_broken = true;
-    return 0;
+    if (mci_tcp.spare_obuf == NULL)
+        mci_tcp.spare_obuf = lane->obuf;
+    else
+        mci_mem_free(lane->obuf);
+    lane->obuf = NULL;
+    lane->obuf_begin = lane->obuf_end = 0;
+    mci_list_remove(&lane->gathered.link);
 }
 
 /* ---- what goes out next ---- */
@@ -181,7 +91,7 @@ bool mci_tcp_lane_is_drained(const struct mci_tcp_lane *lane)
 }
 
 struct batch {
-    struct vec vec;
+    struct mci_tcp_vec vec;
     struct mci_tcp_header headers[ITEM_MAX];
     struct mci_tx *txs[ITEM_MAX];
     int tx_count;
@@ -199,12 +109,13 @@ static void batch_fill(struct mci_tcp_lane *lane, struct batch *b, bool is_singl
     b->is_part_first = b->is_part_last = b->has_obuf = false;
     if (part->is_active) {
         b->is_part_first = true;
-        if (!vec_add_item(&b->vec, &part->header, &part->cur, part->sent, part->is_void) ||
+        if (!mci_tcp_vec_add_item(&b->vec, &part->header, &part->cur, part->sent, part->is_void) ||
             is_single)
             return;
     }
     if (lane->obuf_begin < lane->obuf_end) {
-        if (!vec_add(&b->vec, lane->obuf + lane->obuf_begin, lane->obuf_end - lane->obuf_begin))
+        if (!mci_tcp_vec_add(&b->vec, lane->obuf + lane->obuf_begin,
+                             lane->obuf_end - lane->obuf_begin))
             return;
         b->has_obuf = true;
         if (is_single)
@@ -223,12 +134,12 @@ static void batch_fill(struct mci_tcp_lane *lane, struct batch *b, bool is_singl
         b->txs[i] = tx;
         b->tx_count++;
         mci_iov_seek(&cur, tx->iov, tx->iov_count, 0);
-        if (!vec_add_item(&b->vec, &b->headers[i], &cur, 0, false) || is_single)
+        if (!mci_tcp_vec_add_item(&b->vec, &b->headers[i], &cur, 0, false) || is_single)
             return;
     }
-    if (!part->is_active && b->vec.count < VEC_MAX && mci_tcp_slice_next(lane)) {
+    if (!part->is_active && b->vec.count < MCI_TCP_VEC_MAX && mci_tcp_slice_next(lane)) {
         b->is_part_last = true;
-        vec_add_item(&b->vec, &part->header, &part->cur, 0, false);
+        mci_tcp_vec_add_item(&b->vec, &part->header, &part->cur, 0, false);
     }
 }
 
@@ -236,7 +147,7 @@ static void batch_fill(struct mci_tcp_lane *lane, struct batch *b, bool is_singl
 static size_t part_sent(struct mci_tcp_lane *lane, size_t n, struct mci_list *done)
 {
     struct mci_tcp_part *part = &lane->part;
-    size_t left = item_nbytes(&part->header) - part->sent;
+    size_t left = mci_tcp_item_nbytes(&part->header) - part->sent;
 
     if (n < left) {
         part_advance(part, n);
@@ -262,9 +173,7 @@ static size_t obuf_sent(struct mci_tcp_lane *lane, size_t n)
         lane->obuf_begin += (uint32_t)n;
         return 0;
     }
-    lane->obuf_begin = lane->obuf_end = 0;
-    mci_mem_free(lane->obuf);
-    lane->obuf = NULL;
+    obuf_put(lane);
     return n - left;
 }
 
@@ -276,7 +185,7 @@ static void batch_sent(struct mci_tcp_lane *lane, struct batch *b, size_t n, str
     if (b->has_obuf)
         n = obuf_sent(lane, n);
     for (int i = 0; i < b->tx_count && n > 0; i++) {
-        size_t nbytes = item_nbytes(&b->headers[i]);
+        size_t nbytes = mci_tcp_item_nbytes(&b->headers[i]);
 
         if (n < nbytes) {
             part_set_tx(&lane->part, b->txs[i], n);
@@ -345,7 +254,7 @@ void mci_tcp_lane_flush(struct mci_tcp_lane *lane)
         batch_fill(lane, &b, is_single);
         if (b.vec.nbytes == 0)
             break;
-        n = vec_send(lane, &b.vec);
+        n = mci_tcp_vec_send(lane, &b.vec);
         if (n < 0 && is_single)
             fault_first(lane);
         is_single = n < 0 && !is_single;
@@ -355,7 +264,7 @@ void mci_tcp_lane_flush(struct mci_tcp_lane *lane)
         finish_all(&done);
         total += (size_t)n;
         if ((size_t)n < b.vec.nbytes || total >= FLUSH_BYTES)
-            lane_set_blocked(lane, true);
+            mci_tcp_lane_set_blocked(lane, true);
     }
     lane->cork--;
     mci_tcp_lane_leave(lane);
@@ -368,28 +277,6 @@ void mci_tcp_lane_uncork(struct mci_tcp_lane *lane)
 }
 
 /* ---- a new frame ---- */
-/* Header, payload and tail into buf, which has room. Returns the bytes. */
-static size_t frame_pack(uint8_t *buf, const struct mci_frame *frame, const mcomm_iov_t *iov,
-                         size_t iov_count, size_t nbytes)
-{
-    struct mci_tcp_header header = {.frame = *frame};
-    struct mci_iov_cursor cur;
-    size_t tail_nbytes = mci_tcp_tail_nbytes(nbytes), n, left = nbytes;
-    uint8_t *p = buf;
-    void *src;
-
-    memcpy(p, &header, HEADER_BYTES);
-    p += HEADER_BYTES;
-    mci_iov_seek(&cur, iov, iov_count, 0);
-    while (left > 0 && (n = mci_iov_next(&cur, left, &src)) > 0) {
-        memcpy(p, src, n);
-        p += n;
-        left -= n;
-    }
-    memcpy(p, (const uint8_t *)(&tail_good + 1) - tail_nbytes, tail_nbytes);
-    return (size_t)(p - buf) + tail_nbytes;
-}
-
 /* Into the collected small frames, if there is room and nothing is queued behind them. */
 static bool obuf_add(struct mci_tcp_lane *lane, const struct mci_frame *frame,
                      const mcomm_iov_t *iov, size_t iov_count, size_t nbytes)
@@ -399,13 +286,10 @@ static bool obuf_add(struct mci_tcp_lane *lane, const struct mci_frame *frame,
     if (total > OBUF_FRAME_MAX || !mci_list_is_empty(&lane->queue) ||
         total > MCI_TCP_OBUF_BYTES - lane->obuf_end)
         return false;
-    if (lane->obuf == NULL) {
-        lane->obuf = mci_mem_alloc(MCI_TCP_OBUF_BYTES);
-        if (lane->obuf == NULL)
-            return false;
-    }
+    if (lane->obuf == NULL && !obuf_get(lane))
+        return false;
     lane->obuf_end +=
-        (uint32_t)frame_pack(lane->obuf + lane->obuf_end, frame, iov, iov_count, nbytes);
+        (uint32_t)mci_tcp_frame_pack(lane->obuf + lane->obuf_end, frame, iov, iov_count, nbytes);
     return true;
 }
 
@@ -435,20 +319,20 @@ static mcomm_err_t send_direct(struct mci_tcp_lane *lane, const struct mci_frame
     uint8_t buf[DIRECT_COPY_MAX];
     struct mci_tcp_header header = {.frame = *frame};
     struct mci_iov_cursor cur;
-    struct vec vec;
+    struct mci_tcp_vec vec;
     bool is_all = true;
     mcomm_err_t err;
     ssize_t n;
 
     vec.count = 0;
     vec.nbytes = 0;
-    if (item_nbytes(&header) <= sizeof(buf)) {
-        vec_add(&vec, buf, frame_pack(buf, frame, iov, iov_count, nbytes));
+    if (mci_tcp_item_nbytes(&header) <= sizeof(buf)) {
+        mci_tcp_vec_add(&vec, buf, mci_tcp_frame_pack(buf, frame, iov, iov_count, nbytes));
     } else {
         mci_iov_seek(&cur, iov, iov_count, 0);
-        is_all = vec_add_item(&vec, &header, &cur, 0, false);
+        is_all = mci_tcp_vec_add_item(&vec, &header, &cur, 0, false);
     }
-    n = vec_send(lane, &vec);
+    n = mci_tcp_vec_send(lane, &vec);
     if (n < 0)
         return mci_err_set(MCOMM_ERR_BUFFER, "source memory of %zu bytes is not readable", nbytes);
     if ((size_t)n == vec.nbytes && is_all)
@@ -462,9 +346,28 @@ static mcomm_err_t send_direct(struct mci_tcp_lane *lane, const struct mci_frame
         return err;
     }
     if ((size_t)n < vec.nbytes && !lane->is_broken)
-        lane_set_blocked(lane, true);
+        mci_tcp_lane_set_blocked(lane, true);
     else
         mci_tcp_lane_flush(lane);
+    return err;
+}
+
+/* Behind what was collected, which leaves first. */
+static mcomm_err_t send_behind(struct mci_tcp_lane *lane, const struct mci_frame *frame,
+                               const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                               struct mci_tx *tx)
+{
+    mcomm_err_t err;
+
+    mci_tcp_lane_enter(lane);
+    mci_tcp_lane_flush(lane);
+    if (lane->state == MCI_TCP_LANE_CLOSED)
+        err = mci_err_set(MCOMM_ERR_PROC_FAILED, "the connection has just ended");
+    else if (may_send(lane) && is_idle(lane))
+        err = send_direct(lane, frame, iov, iov_count, nbytes, tx);
+    else
+        err = queue_add(lane, frame, iov, iov_count, nbytes, tx, 0);
+    mci_tcp_lane_leave(lane);
     return err;
 }
 
@@ -479,13 +382,7 @@ static mcomm_err_t send_amid(struct mci_tcp_lane *lane, const struct mci_frame *
     mcomm_err_t err;
 
     lane->cork--;
-    mci_tcp_lane_flush(lane);
-    if (lane->state == MCI_TCP_LANE_CLOSED)
-        err = mci_err_set(MCOMM_ERR_PROC_FAILED, "the connection has just ended");
-    else if (may_send(lane) && is_idle(lane))
-        err = send_direct(lane, frame, iov, iov_count, nbytes, tx);
-    else
-        err = queue_add(lane, frame, iov, iov_count, nbytes, tx, 0);
+    err = send_behind(lane, frame, iov, iov_count, nbytes, tx);
     lane->cork++;
     return err;
 }
@@ -496,11 +393,38 @@ mcomm_err_t mci_tcp_lane_send(struct mci_tcp_lane *lane, const struct mci_frame 
 {
     if (lane->cork == 1 && lane->is_in_round && nbytes > OBUF_FRAME_MAX)
         return send_amid(lane, frame, iov, iov_count, nbytes, tx);
-    if (lane->cork == 0 && may_send(lane) && is_idle(lane))
-        return send_direct(lane, frame, iov, iov_count, nbytes, tx);
+    if (lane->cork == 0 && may_send(lane)) {
+        if (is_idle(lane))
+            return send_direct(lane, frame, iov, iov_count, nbytes, tx);
+        if (!obuf_add(lane, frame, iov, iov_count, nbytes))
+            return send_behind(lane, frame, iov, iov_count, nbytes, tx);
+        mci_tcp_lane_flush(lane);
+        return MCOMM_SUCCESS;
+    }
     if (obuf_add(lane, frame, iov, iov_count, nbytes))
         return MCOMM_SUCCESS;
     return queue_add(lane, frame, iov, iov_count, nbytes, tx, 0);
+}
+
+mcomm_err_t mci_tcp_lane_send_soon(struct mci_tcp_lane *lane, const struct mci_frame *frame,
+                                   const mcomm_iov_t *iov, size_t iov_count, size_t nbytes,
+                                   struct mci_tx *tx)
+{
+    uint64_t now = mci_clock_ticks();
+    bool is_burst = (double)(now - lane->soon_at) * mci_clock_ns_per_tick < BURST_NS;
+
+    lane->soon_at = now;
+    if (is_burst && lane->cork == 0 && may_send(lane) &&
+        obuf_add(lane, frame, iov, iov_count, nbytes)) {
+        mci_defer(&lane->gathered);
+        return MCOMM_SUCCESS;
+    }
+    return mci_tcp_lane_send(lane, frame, iov, iov_count, nbytes, tx);
+}
+
+void mci_tcp_lane_send_gathered(struct mci_deferred *work)
+{
+    mci_tcp_lane_flush(mci_container_of(work, struct mci_tcp_lane, gathered));
 }
 
 mcomm_err_t mci_tcp_ctl_send(struct mci_tcp_lane *lane, enum mci_tcp_ctl what, uint64_t w0,
@@ -538,9 +462,7 @@ void mci_tcp_lane_drop_queue(struct mci_tcp_lane *lane, mcomm_err_t err)
     lane->part.is_active = false;
     lane->part.tx = NULL;
     lane->part.out = NULL;
-    mci_mem_free(lane->obuf);
-    lane->obuf = NULL;
-    lane->obuf_begin = lane->obuf_end = 0;
+    obuf_put(lane);
     while ((node = mci_list_pop(&lane->queue)) != NULL)
         mci_tx_finish(mci_container_of(node, struct mci_tx, link), err);
 }
