@@ -4,7 +4,8 @@
  * Locks on a member's part. Each rank has a word of its own for sharing; one word names who has, or
  * waits for, exclusive use. A word has one writer at a time and names it, so whoever waits can
  * tell that the holder died: its sharing is ignored, its exclusive word is taken away. Local peers
- * use the words directly, remote ones ask the owner and try again with growing pauses.
+ * use the words directly, remote ones ask the owner, and again when it tells that somebody let go;
+ * or after growing pauses, since its local peers let go without a word.
  */
 #include "config.h"
 
@@ -85,6 +86,24 @@ void mci_rma_lock_release(struct rma_ctl *ctl, int rank, mcomm_lock_type_t type)
         atomic_store(&ctl->shared[rank], 0);
 }
 
+void mci_rma_lock_want(struct mci_win *win, int origin, bool is_wanted)
+{
+    struct rma_origin *o = &win->origins[origin];
+
+    win->lock_wanted_count += is_wanted - o->is_lock_wanted;
+    o->is_lock_wanted = is_wanted;
+}
+
+void mci_rma_lock_tell_free(struct mci_win *win)
+{
+    for (int i = 0; i < win->size && win->lock_wanted_count > 0; i++) {
+        if (!win->origins[i].is_lock_wanted)
+            continue;
+        mci_rma_lock_want(win, i, false);
+        mci_rma_sync_send(win->targets[i].peer, RMA_SYNC_LOCK_FREE, 0, win->targets[i].key, 0);
+    }
+}
+
 /* One question to the owner: SUCCESS, TRY_AGAIN or why not. */
 static mcomm_err_t ask_owner(struct mci_win *win, int target, mcomm_lock_type_t type)
 {
@@ -97,6 +116,7 @@ static mcomm_err_t ask_owner(struct mci_win *win, int target, mcomm_lock_type_t 
         return MCOMM_ERR_NO_MEM;
     op->done_p = &is_done;
     op->err_p = &answer;
+    t->path->is_lock_free = false;
     err = mci_rma_sync_send(t->peer, RMA_SYNC_LOCK, (uint64_t)type, t->key, op->id);
     if (err != MCOMM_SUCCESS) {
         mci_rma_op_complete(op, err);
@@ -151,8 +171,8 @@ static mcomm_err_t lock_wait(struct mci_win *win, struct rma_ctl *ctl, mcomm_loc
         }
         if (ctl != NULL) {
             is_over = mci_wait_step(&w) == MCOMM_ERR_TIMEOUT;
-        } else { /* each question costs a round trip: pause in full */
-            while (mci_wait_step(&w) == MCOMM_SUCCESS)
+        } else { /* each question costs a round trip */
+            while (!win->targets[target].path->is_lock_free && mci_wait_step(&w) == MCOMM_SUCCESS)
                 ;
             is_over = true;
             pause_ms = pause_ms * 2 < PAUSE_MAX_MS ? pause_ms * 2 : PAUSE_MAX_MS;
@@ -208,6 +228,8 @@ static mcomm_err_t lock_give_back(struct mci_win *win, int target)
 
     lock_withdraw(win, ctl, (mcomm_lock_type_t)path->held, target);
     path->held = 0;
+    if (target == win->rank)
+        mci_rma_lock_tell_free(win);
     return MCOMM_SUCCESS;
 }
 

@@ -63,7 +63,8 @@ enum rma_sync {         /* frame->aux of MCI_AM_RMA_SYNC; w1: key, w2: as told *
     RMA_SYNC_UNLOCK,      /* w0: type, w2: operation */
     RMA_SYNC_FREE_ASK,    /* w2: asker's key */
     RMA_SYNC_FREE_ANSWER, /* the sender has no more operations of its own */
-    RMA_SYNC_ABANDON      /* w2: operation, hold: close what it opened */
+    RMA_SYNC_ABANDON,     /* w2: operation, hold: close what it opened */
+    RMA_SYNC_LOCK_FREE    /* somebody let go: who was refused asks again */
 };
 
 struct rma_signal {
@@ -98,9 +99,10 @@ struct rma_path { /* made on first use other than through the map */
     struct rma_ctl *ctl; /* NULL: by frames */
     bool is_probed, is_probing;
     bool has_cma;
-    bool is_locking; /* a thread of this process waits for a lock there */
-    uint8_t held;    /* mcomm_lock_type_t that this process holds there, 0 */
-    uint32_t issued; /* operations sent that are acknowledged by count */
+    bool is_locking;   /* a thread of this process waits for a lock there */
+    bool is_lock_free; /* somebody let go since it asked */
+    uint8_t held;      /* mcomm_lock_type_t that this process holds there, 0 */
+    uint32_t issued;   /* operations sent that are acknowledged by count */
     uint32_t acked;
     uint32_t asked; /* count for which an acknowledgement is on its way */
     uint32_t mark;
@@ -165,6 +167,7 @@ struct rma_origin {
     uint32_t applied; /* operations from it that are counted */
     uint32_t flush_at;
     bool is_flush_wanted;
+    bool is_lock_wanted; /* it was refused and waits */
     bool has_asked_free, has_answered_free;
     mcomm_err_t err;           /* to be told with the next acknowledgement */
     uint32_t posts, completes; /* not yet consumed by start and wait */
@@ -198,6 +201,7 @@ struct mci_win {
     struct mci_list link;
     uint64_t id; /* agreed by the members */
     uint32_t key;
+    int lock_wanted_count; /* of origins */
     enum rma_kind kind;
     int rank, size;
     struct rma_target *targets;
@@ -329,6 +333,9 @@ mcomm_err_t mci_rma_lock_all(struct mci_win *win);
 mcomm_err_t mci_rma_unlock_all(struct mci_win *win);
 bool mci_rma_lock_try(struct mci_win *win, struct rma_ctl *ctl, int rank, mcomm_lock_type_t type);
 void mci_rma_lock_release(struct rma_ctl *ctl, int rank, mcomm_lock_type_t type);
+/* origin was refused and waits, or does not any more */
+void mci_rma_lock_want(struct mci_win *win, int origin, bool is_wanted);
+void mci_rma_lock_tell_free(struct mci_win *win); /* those who wait for it ask again */
 mcomm_err_t mci_rma_post(struct mci_win *win, struct mci_group *group);
 mcomm_err_t mci_rma_start(struct mci_win *win, struct mci_group *group);
 mcomm_err_t mci_rma_complete(struct mci_win *win);

@@ -191,6 +191,7 @@ static void on_sync(struct mci_peer *peer, const struct mci_frame *frame, const 
     struct mci_win *win = mci_rma_win_by_key(frame->w1);
     int origin = win != NULL ? mci_rma_rank_of(win, peer) : -1;
     struct rma_origin *o;
+    bool is_granted;
 
     (void)payload;
     (void)sink;
@@ -213,13 +214,18 @@ static void on_sync(struct mci_peer *peer, const struct mci_frame *frame, const 
             o->completes++;
         break;
     case RMA_SYNC_LOCK:
-        mci_rma_answer_op(peer, frame->w2,
-                          mci_rma_lock_try(win, win->ctl, origin, (mcomm_lock_type_t)frame->w0)
-                              ? MCOMM_SUCCESS
-                              : MCOMM_ERR_TRY_AGAIN);
+        is_granted = mci_rma_lock_try(win, win->ctl, origin, (mcomm_lock_type_t)frame->w0);
+        mci_rma_lock_want(win, origin, !is_granted);
+        mci_rma_answer_op(peer, frame->w2, is_granted ? MCOMM_SUCCESS : MCOMM_ERR_TRY_AGAIN);
         break;
     case RMA_SYNC_UNLOCK:
         mci_rma_lock_release(win->ctl, origin, (mcomm_lock_type_t)frame->w0);
+        mci_rma_lock_want(win, origin, false);
+        mci_rma_lock_tell_free(win);
+        break;
+    case RMA_SYNC_LOCK_FREE:
+        if (win->targets[origin].path != NULL)
+            win->targets[origin].path->is_lock_free = true;
         break;
     case RMA_SYNC_FREE_ASK:
         o->has_asked_free = true;
