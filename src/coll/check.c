@@ -22,6 +22,13 @@ static const char *const kind_names[COLL_KIND_NUM] = {
     [COLL_EXSCAN] = "exscan",
 };
 
+/* The parameter that says how much this member has, where it is not called count. */
+static const char *const count_names[COLL_KIND_NUM] = {
+    [COLL_GATHERV] = "send_count",
+    [COLL_SCATTERV] = "recv_count",
+    [COLL_ALLGATHERV] = "send_count",
+};
+
 /* What a kind has, in the terms of the checks below. */
 #define HAS_ROOT 1u
 #define HAS_OP 2u
@@ -228,9 +235,9 @@ mcomm_err_t mci_coll_check_args(const struct mci_comm *comm, struct coll_args *a
     if (err == MCOMM_SUCCESS && (what & HAS_ROOT))
         err = mci_check_rank(comm, "root", args->root);
     if (err == MCOMM_SUCCESS)
-        err =
-            mci_check_count("count", args->count,
-                            args->elem * (what & (SENDS_ALL | RECVS_ALL) ? (size_t)comm->size : 1));
+        err = mci_check_count(
+            count_names[args->kind] != NULL ? count_names[args->kind] : "count", args->count,
+            args->elem * (what & (SENDS_ALL | RECVS_ALL) ? (size_t)comm->size : 1));
     forget_lists(comm, args);
     return err == MCOMM_SUCCESS ? check_buffers(comm, args) : err;
 }

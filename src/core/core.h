@@ -193,9 +193,7 @@ void mci_request_complete(struct mci_request *req, mcomm_err_t err);
 void mci_request_stall(struct mci_request *req, mcomm_err_t err);
 void mci_request_release(
     struct mci_request *req); /* handle, comm reference, ops->free. lock: engine */
-struct mci_request *
-mci_request_get(mcomm_request_t handle); /* NULL and mci_err_set() if not valid */
-/* The same with the code to return: MCOMM_ERR_REQUEST, NOT_INIT, FORKED. */
+/* By handle: MCOMM_ERR_REQUEST, NOT_INIT, FORKED, with a text that begins with name. */
 mcomm_err_t mci_request_lookup(const char *name, mcomm_request_t handle,
                                struct mci_request **req_p);
 /*

@@ -93,13 +93,6 @@ mcomm_err_t mci_request_lookup(const char *name, mcomm_request_t handle, struct 
     return MCOMM_SUCCESS;
 }
 
-struct mci_request *mci_request_get(mcomm_request_t handle)
-{
-    struct mci_request *req;
-
-    return mci_request_lookup("request", handle, &req) == MCOMM_SUCCESS ? req : NULL;
-}
-
 static inline bool request_is_done(struct mci_request *req)
 {
     return atomic_load_explicit(&req->is_done, memory_order_acquire);

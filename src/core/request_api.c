@@ -467,49 +467,78 @@ mcomm_err_t mcomm_cancel(mcomm_request_t request)
     return err;
 }
 
-mcomm_err_t mcomm_start(mcomm_request_t request)
+static struct mci_request *request_of(mcomm_request_t handle)
 {
-    return mcomm_startall(1, &request);
+    return mci_handle_get(MCI_HANDLE_REQUEST, handle);
 }
 
-/* Which of them cannot be started? None is, if one cannot. One that comes twice is met active. */
-static mcomm_err_t check_startable(size_t count, mcomm_request_t *requests)
+/* What keeps an entry from being started; NULL: nothing. */
+static const char *entry_unstartable(mcomm_request_t handle, mcomm_err_t *err_p)
 {
-    struct mci_request *req;
+    struct mci_request *req = request_of(handle);
+
+    *err_p = MCOMM_ERR_REQUEST;
+    if (req == NULL)
+        return "is not a valid request";
+    if (!req->is_persistent)
+        return "is not a persistent one";
+    *err_p = req->is_active ? MCOMM_ERR_STATE : MCOMM_SUCCESS;
+    return req->is_active ? "is active: wait for it first" : NULL;
+}
+
+/* Are all of them inactive, and different? One that comes twice is met active; index_p: which. */
+static mcomm_err_t check_startable(size_t count, mcomm_request_t *requests, size_t *index_p,
+                                   const char **why_p)
+{
     mcomm_err_t err = MCOMM_SUCCESS;
     size_t good = 0;
 
-    for (size_t i = 0; err == MCOMM_SUCCESS && i < count; i++) {
-        err = mci_request_lookup("request", requests[i], &req);
-        if (err == MCOMM_SUCCESS && !req->is_persistent)
-            err = mci_err_set(MCOMM_ERR_REQUEST, "request = %p is not a persistent one",
-                              (void *)requests[i]);
-        else if (err == MCOMM_SUCCESS && req->is_active)
-            err = mci_err_set(MCOMM_ERR_STATE, "request = %p is active: wait for it first",
-                              (void *)requests[i]);
-        if (err == MCOMM_SUCCESS) {
-            req->is_active = true;
-            good++;
-        }
+    for (; good < count; good++) {
+        *why_p = entry_unstartable(requests[good], &err);
+        if (*why_p != NULL)
+            break;
+        request_of(requests[good])->is_active = true;
     }
-    for (size_t i = 0; i < good; i++)
-        mci_request_get(requests[i])->is_active = false;
+    *index_p = good;
+    while (good-- > 0)
+        request_of(requests[good])->is_active = false;
     return err;
 }
 
+mcomm_err_t mcomm_start(mcomm_request_t request)
+{
+    mcomm_err_t err = mci_check_init();
+    const char *why;
+
+    if (err != MCOMM_SUCCESS)
+        return err;
+    mci_engine_lock();
+    why = entry_unstartable(request, &err);
+    if (why != NULL)
+        mci_err_set(err, "request = %p %s", (void *)request, why);
+    else
+        err = mci_request_start(request_of(request));
+    mci_engine_unlock();
+    return err;
+}
+
+/* None is started if one cannot be. */
 mcomm_err_t mcomm_startall(size_t count, mcomm_request_t *requests)
 {
     struct mci_request *req;
+    const char *why = NULL;
+    size_t bad;
     mcomm_err_t err = check_array(count, requests);
 
     if (err != MCOMM_SUCCESS)
         return err;
     mci_engine_lock();
-    err = check_startable(count, requests);
+    err = check_startable(count, requests, &bad, &why);
+    if (err != MCOMM_SUCCESS)
+        mci_err_set(err, "requests[%zu] = %p %s", bad, (void *)requests[bad], why);
     for (size_t i = 0; err == MCOMM_SUCCESS && i < count; i++) {
-        err = mci_request_lookup("request", requests[i], &req);
-        if (err == MCOMM_SUCCESS)
-            err = mci_request_start(req);
+        req = request_of(requests[i]);
+        err = req != NULL ? mci_request_start(req) : entry_invalid(i, requests[i]);
     }
     mci_engine_unlock();
     return err;

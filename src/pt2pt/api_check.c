@@ -7,6 +7,9 @@
 
 #include <sys/types.h>
 
+const struct mci_api_names mci_api_of_send = {"buf", "dest", "tag"};
+const struct mci_api_names mci_api_of_recv = {"buf", "source", "tag"};
+
 mcomm_err_t mci_api_bad_comm(mcomm_comm_t handle)
 {
     struct mci_comm *comm;
@@ -17,17 +20,17 @@ mcomm_err_t mci_api_bad_comm(mcomm_comm_t handle)
     return mci_err_set(MCOMM_ERR_REVOKED, "%s is revoked", mci_comm_text(comm));
 }
 
-mcomm_err_t mci_api_bad_peer(const struct mci_comm *comm, const char *name, int rank, int tag,
-                             bool is_send)
+mcomm_err_t mci_api_bad_peer(const struct mci_comm *comm, const struct mci_api_names *names,
+                             int rank, int tag, bool is_send)
 {
     bool is_rank = (rank >= 0 && rank < comm->size) || rank == MCOMM_RANK_NULL ||
                    (!is_send && rank == MCOMM_ANY_SOURCE);
 
     if (!is_rank)
-        return mci_err_set(MCOMM_ERR_RANK, "%s = %d is not a rank of %s with %d ranks", name, rank,
-                           mci_comm_text(comm), comm->size);
-    return mci_err_set(MCOMM_ERR_TAG, "tag = %d: tags are 0 ... %d%s", tag, MCOMM_TAG_MAX,
-                       is_send ? "" : ", or MCOMM_ANY_TAG");
+        return mci_err_set(MCOMM_ERR_RANK, "%s = %d is not a rank of %s with %d ranks", names->rank,
+                           rank, mci_comm_text(comm), comm->size);
+    return mci_err_set(MCOMM_ERR_TAG, "%s = %d: tags are 0 ... %d%s", names->tag, tag,
+                       MCOMM_TAG_MAX, is_send ? "" : ", or MCOMM_ANY_TAG");
 }
 
 mcomm_err_t mci_api_check_list(const mcomm_iov_t *iov, size_t iov_count, size_t *nbytes_p)

@@ -17,7 +17,7 @@ struct probe_call {
 
 static mcomm_err_t probe_check(const struct probe_call *call, const struct mci_comm *comm)
 {
-    mcomm_err_t err = mci_api_check_recv_from(comm, call->source, call->tag);
+    mcomm_err_t err = mci_api_check_recv_from(comm, call->source, call->tag, &mci_api_of_recv);
 
     if (err == MCOMM_SUCCESS && !call->is_blocking)
         err = mci_check_pointer("found_p", call->found_p);

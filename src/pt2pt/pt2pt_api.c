@@ -18,7 +18,7 @@ static mcomm_err_t send_blocking(const void *buf, size_t nbytes, int dest, int t
 
     if (unlikely(err != MCOMM_SUCCESS))
         return err;
-    err = mci_api_check_send(comm, buf, nbytes, dest, tag);
+    err = mci_api_check_send(comm, buf, nbytes, dest, tag, &mci_api_of_send);
     if (likely(err == MCOMM_SUCCESS && dest != MCOMM_RANK_NULL) &&
         (flags & MCI_SEND_SYNC || !mci_send_now(comm, MCI_CTX_USER, buf, nbytes, dest, tag))) {
         op.done = NULL;
@@ -48,7 +48,7 @@ mcomm_err_t mcomm_recv(void *buf, size_t nbytes, int source, int tag, mcomm_comm
 
     if (unlikely(err != MCOMM_SUCCESS))
         return err;
-    err = mci_api_check_recv(comm, buf, nbytes, source, tag);
+    err = mci_api_check_recv(comm, buf, nbytes, source, tag, &mci_api_of_recv);
     if (unlikely(err != MCOMM_SUCCESS || source == MCOMM_RANK_NULL)) {
         if (err == MCOMM_SUCCESS)
             mci_probe_status(NULL, status_p);
@@ -77,14 +77,16 @@ mcomm_err_t mcomm_sendrecv(const void *sendbuf, size_t send_nbytes, int dest, in
                            void *recvbuf, size_t recv_nbytes, int source, int recvtag,
                            mcomm_comm_t handle, mcomm_status_t *status_p)
 {
+    static const struct mci_api_names of_send = {"sendbuf", "dest", "sendtag"},
+                                      of_recv = {"recvbuf", "source", "recvtag"};
     struct mci_comm *comm;
     mcomm_err_t err = mci_api_enter(handle, &comm);
 
     if (unlikely(err != MCOMM_SUCCESS))
         return err;
-    err = mci_api_check_send(comm, sendbuf, send_nbytes, dest, sendtag);
+    err = mci_api_check_send(comm, sendbuf, send_nbytes, dest, sendtag, &of_send);
     if (err == MCOMM_SUCCESS)
-        err = mci_api_check_recv(comm, recvbuf, recv_nbytes, source, recvtag);
+        err = mci_api_check_recv(comm, recvbuf, recv_nbytes, source, recvtag, &of_recv);
     if (err == MCOMM_SUCCESS)
         err = check_overlap(sendbuf, send_nbytes, dest, recvbuf, recv_nbytes, source);
     if (err == MCOMM_SUCCESS && source == MCOMM_RANK_NULL)
@@ -113,8 +115,10 @@ static mcomm_err_t start_call(mcomm_comm_t handle, struct mci_pt2pt_call *call,
 
     if (unlikely(err != MCOMM_SUCCESS))
         return err;
-    err = call->is_send ? mci_api_check_send(comm, call->buf, call->nbytes, call->rank, call->tag)
-                        : mci_api_check_recv(comm, call->buf, call->nbytes, call->rank, call->tag);
+    err = call->is_send ? mci_api_check_send(comm, call->buf, call->nbytes, call->rank, call->tag,
+                                             &mci_api_of_send)
+                        : mci_api_check_recv(comm, call->buf, call->nbytes, call->rank, call->tag,
+                                             &mci_api_of_recv);
     if (err == MCOMM_SUCCESS)
         err = mci_check_pointer("request_p", request_p);
     if (likely(err == MCOMM_SUCCESS))

@@ -11,14 +11,17 @@
 
 mcomm_err_t mci_rma_attach(struct mci_win *win, void *base, size_t nbytes)
 {
+    mcomm_err_t err;
     uint64_t end;
 
     if (win->kind != RMA_DYNAMIC)
         return mci_err_set(MCOMM_ERR_WIN, "win is not a dynamic window");
     if (nbytes == 0)
         return mci_err_set(MCOMM_ERR_COUNT, "nbytes is 0: nothing to attach");
-    if (base == NULL || nbytes > PTRDIFF_MAX ||
-        __builtin_add_overflow((uint64_t)(uintptr_t)base, (uint64_t)nbytes, &end))
+    err = mci_check_buffer("base", base, nbytes);
+    if (err != MCOMM_SUCCESS)
+        return err;
+    if (__builtin_add_overflow((uint64_t)(uintptr_t)base, (uint64_t)nbytes, &end))
         return mci_err_set(MCOMM_ERR_BUFFER, "base is %p, nbytes is %zu: no range of memory", base,
                            nbytes);
     if (mci_interval_add(&win->attached, (uint64_t)(uintptr_t)base, nbytes) != MCOMM_SUCCESS)
