@@ -951,7 +951,7 @@ MCOMM_EXPORT mcomm_err_t mcomm_exscan_init(const void *sendbuf, void *recvbuf, s
 typedef struct mcomm_kv_attr {
     size_t struct_size;
     size_t capacity;    /* bytes of values this rank stores; 0: pure client */
-    size_t max_objects; /* objects in the whole store, sizes the directory; 0: from capacity */
+    size_t max_objects; /* in the whole store, about: sizes the directory; 0: from capacity */
     int put_timeout_ms; /* how long a put may wait for room; 0: the setting MCOMM_KV_PUT_TIMEOUT */
     mcomm_info_t info;
 } mcomm_kv_attr_t;

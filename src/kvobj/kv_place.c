@@ -124,7 +124,7 @@ static bool parts_set(struct mci_kv *kv, const struct kv_facts *facts)
     }
     for (int rank = 0; rank < kv->size; rank++)
         part_set_meta(&kv->parts[rank], kv->size, kv->slab_total,
-                      (max_objects + max_objects / 8 + KV_SLOTS) * slices[rank] / KV_SLICES +
+                      (max_objects + max_objects / 3 + KV_SLOTS) * slices[rank] / KV_SLICES +
                           KV_SLOTS);
     mci_mem_free(slices);
     return true;

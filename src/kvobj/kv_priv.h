@@ -6,8 +6,9 @@
  *
  * Every rank has two windows. DATA is cut into slabs; a slab is a chain of records. META holds the
  * head (tick, evictions), a word and a counter line for each slab, this process's pins, and the
- * rank's share of the directory. Memory: 48 bytes of directory for each of max_objects * 9 / 8
- * entries, so 54 bytes an object; a record adds a header of 64 bytes and the key.
+ * rank's share of the directory. Memory: 48 bytes of directory for each of max_objects * 4 / 3
+ * entries, so 64 bytes an object: that full, one key in 4,000 finds all its places taken by others
+ * and evicts one of them (of 9 / 8 entries 30); a record adds a header of 64 bytes and the key.
  *
  * Rules that everything rests on:
  *  - What a key stands for changes only by one compare-and-swap of its directory word `loc`.

@@ -92,7 +92,7 @@ static void the_directory_has_room_for_max_objects(void **state)
     assert_non_null(kv);
     for (int rank = 0; rank < 3; rank++)
         entries += kv->parts[rank].bucket_count * KV_SLOTS;
-    assert_true(entries >= 11250 && entries < 12000);
+    assert_true(entries >= 13333 && entries < 14100);
     mci_kv_delete(kv);
 }
 
