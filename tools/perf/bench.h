@@ -32,8 +32,9 @@ struct bench {
     mcomm_kv_t kv;
     int row_num; /* figures printed so far */
     enum bench_form form;
-    mcomm_win_t flag_win; /* a flag at each of two ranks; NULL where they share no memory */
-    void *flags[2];       /* mine, the other's */
+    mcomm_win_t flag_win; /* a flag at ranks 0 and 1 */
+    void *flags[2];       /* mine, the other's; NULL where they share no memory */
+    double flag_ns;       /* round trip when last looked at */
     const char *failed;   /* what went wrong, NULL */
 };
 
@@ -52,10 +53,14 @@ void bench_rewrite(const struct bench *b, unsigned char *buf, size_t nbytes);
 void bench_read(const struct bench *b, const unsigned char *buf, size_t nbytes);
 void bench_heading(const struct bench *b, const char *text);
 
-/* bench_flag.c: two ranks pass a flag to and fro, which tells how near their cores are. */
+/* Of doubles, for qsort(). */
+int bench_compare(const void *a, const void *b);
+
+/* bench_flag.c: ranks 0 and 1 pass a flag to and fro, which tells how near their cores are. */
 void bench_flag_open(struct bench *b);
 void bench_flag_close(struct bench *b);
-/* "near" or "far" now, "-" where there is no telling (not two ranks, no shared memory). */
+/* "near" or "far" now, "-" where there is no telling (one rank, one core, no shared memory). All
+ * ranks call it. */
 const char *bench_placement(struct bench *b);
 
 void bench_p2p(struct bench *b);

@@ -97,6 +97,38 @@ static void fetch_add(struct bench *b, size_t nbytes, long iterations)
                     "fetch_and_op");
 }
 
+static void compare_swap(struct bench *b, size_t nbytes, long iterations)
+{
+    int64_t expected = 0, old = 0, wanted;
+
+    (void)nbytes;
+    if (b->rank != 0)
+        return;
+    for (long i = 0; i < iterations && b->failed == NULL; i++) { /* the first may miss */
+        wanted = expected + 1;
+        bench_check(
+            b,
+            mcomm_compare_and_swap(&wanted, &expected, &old, MCOMM_INT64, target_of(b), 0, b->win),
+            "compare_and_swap");
+        expected = old == expected ? wanted : old;
+    }
+}
+
+static void accumulate(struct bench *b, size_t nbytes, long iterations)
+{
+    size_t count = nbytes / sizeof(int64_t);
+
+    if (b->rank != 0)
+        return;
+    for (long i = 0; i < iterations && b->failed == NULL; i++) {
+        bench_rewrite(b, b->src, nbytes);
+        bench_check(
+            b, mcomm_accumulate(b->src, count, MCOMM_INT64, target_of(b), 0, MCOMM_SUM, b->win),
+            "accumulate");
+        bench_check(b, mcomm_flush(target_of(b), b->win), "flush");
+    }
+}
+
 void bench_rma(struct bench *b)
 {
     mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
@@ -120,7 +152,11 @@ void bench_rma(struct bench *b)
     for (size_t i = 0; i < SIZE_NUM; i++)
         if (sizes[i] * BENCH_WINDOW <= b->buffer_nbytes)
             bench_measure(b, "get16_flush", get_window, sizes[i], BENCH_WINDOW);
+    bench_heading(b, "atomics, rank 0 on rank 1");
     bench_measure(b, "fetch_add", fetch_add, 8, 1);
+    bench_measure(b, "compare_swap", compare_swap, 8, 1);
+    for (size_t i = 0; i < SIZE_NUM; i++)
+        bench_measure(b, "accumulate", accumulate, sizes[i], 1);
     if (b->size > 1)
         bench_heading(b, "put, message, the target reads and answers");
     for (size_t i = 0; i < SIZE_NUM && b->size > 1; i++)

@@ -14,7 +14,7 @@
 #define BATCHES 11
 #define ITERATIONS_MAX 100000
 
-static int compare_doubles(const void *a, const void *b)
+int bench_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -96,7 +96,7 @@ void bench_measure(struct bench *b, const char *op, bench_fn_t fn, size_t nbytes
     if (b->failed != NULL)
         return;
     after = bench_placement(b);
-    qsort(seconds, (size_t)batches, sizeof(*seconds), compare_doubles);
+    qsort(seconds, (size_t)batches, sizeof(*seconds), bench_compare);
     b->row_num++;
     print_row(b, op, nbytes, seconds[batches / 2] * 1e6,
               strcmp(before, after) == 0 ? before : "mixed");
