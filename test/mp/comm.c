@@ -6,6 +6,7 @@
  * mistake shows. Seeds are fixed.
  */
 #include "mp.h"
+#include "common/proc.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -137,6 +138,7 @@ static void test_node(int nodes)
 static void test_many(int count, int held)
 {
     mcomm_comm_t comm, *keep = calloc((size_t)held, sizeof(*keep));
+    struct footprint early = {0}, late;
 
     CHECK(keep != NULL);
     for (int i = 0; i < count; i++) {
@@ -144,7 +146,15 @@ static void test_many(int count, int held)
         if (i % 1000 == 0)
             ring(comm, i);
         OK(mcomm_comm_free(&comm));
+        if (i == count / 10)
+            early = footprint_now();
     }
+    late = footprint_now();
+    CHECK_EQ(late.fds, early.fds);
+    CHECK_EQ(late.threads, early.threads);
+    CHECK_EQ(late.maps, early.maps);
+    if (late.heap > early.heap + 16384)
+        MP_FAIL("the heap grew from %zu to %zu bytes", early.heap, late.heap);
     for (int i = 0; i < held; i++)
         OK(mcomm_comm_dup(MCOMM_COMM_WORLD, MCOMM_INFO_NULL, &keep[i]));
     for (int i = 0; i < held; i += 500)

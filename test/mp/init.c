@@ -8,7 +8,6 @@
 #include "mp.h"
 #include "common/proc.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -27,35 +26,6 @@ static void print_fds(void)
         if (n > 0)
             fprintf(stderr, "fd %d: %.*s\n", fd, (int)n, target);
     }
-}
-
-static int count_maps(void)
-{
-    FILE *file = fopen("/proc/self/maps", "r");
-    int count = 0, c;
-
-    CHECK(file != NULL);
-    while ((c = getc(file)) != EOF)
-        count += c == '\n';
-    fclose(file);
-    return count;
-}
-
-struct footprint {
-    int fds, threads, maps;
-    size_t heap;
-};
-
-static struct footprint footprint_now(void)
-{
-    struct footprint now = {
-        .fds = count_entries("/proc/self/fd"),
-        .threads = count_entries("/proc/self/task"),
-        .maps = count_maps(),
-        .heap = mallinfo2().uordblks + mallinfo2().hblkhd,
-    };
-
-    return now;
 }
 
 /* Everybody talks with everybody, so that connections exist. */

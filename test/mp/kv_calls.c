@@ -6,9 +6,13 @@
  *   args      bad arguments, clients without capacity, sizes from 0 bytes, truncation
  *   views     views stay while others fill the store
  *   many      stores opened and closed many times, several at once, over self
+ *   tiny      a million tiny objects: what one costs
+ *   probed    objects that are only asked for are evicted like others; a pool stays full
+ *   full      a store full of views takes nothing more, and says so after MCOMM_KV_PUT_TIMEOUT
  *   subset    stores over parts of the processes; finalizing with an open store and a view
  */
 #include "kv_check.h"
+#include "common/proc.h"
 
 /* ---- modes ---- */
 static void mode_modes(void)
@@ -217,6 +221,139 @@ static void mode_many(unsigned times)
     }
 }
 
+/* ---- tiny ---- */
+/*
+ * 64 bytes of the directory, 64 of the record's header, key and value rounded up to 64. Few find
+ * all places for their key taken, and evict another.
+ */
+static void mode_tiny(unsigned count)
+{
+    mcomm_kv_attr_t attr = MCOMM_KV_ATTR_DEFAULT;
+    mcomm_kv_stats_t stats = {.struct_size = sizeof(stats)};
+    size_t before, each, got;
+    int64_t found = 0, all;
+    mcomm_kv_t kv;
+
+    attr.max_objects = (size_t)count * (size_t)mp_size;
+    attr.capacity = (size_t)count * 136 + ((size_t)1 << 20);
+    before = rss_now();
+    OK(mcomm_kv_open(MCOMM_COMM_WORLD, &attr, &kv));
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t key[2] = {(uint64_t)mp_rank, i}, value = mix(i);
+
+        OK(mcomm_kv_put(kv, key, sizeof(key), &value, sizeof(value), NULL));
+    }
+    OK(mcomm_barrier(MCOMM_COMM_WORLD));
+    each = (rss_now() - before) / attr.max_objects;
+    OK(mcomm_kv_stats(kv, &stats));
+    printf("%u objects a rank: %zu bytes of memory each; %llu there, %llu evicted\n", count, each,
+           (unsigned long long)stats.objects, (unsigned long long)stats.evictions);
+    CHECK(each <= 64 + 64 + 64 + 16);
+    CHECK_EQ(stats.objects + stats.evictions, attr.max_objects);
+    CHECK(stats.evictions <= attr.max_objects / 1000);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t key[2] = {(uint64_t)((mp_rank + 1) % mp_size), i}, value = 0;
+        mcomm_err_t err = mcomm_kv_get_into(kv, key, sizeof(key), &value, sizeof(value), &got);
+
+        if (err == MCOMM_ERR_NOT_FOUND)
+            continue;
+        OK(err);
+        CHECK(got == sizeof(value) && value == mix(i));
+        found++;
+    }
+    OK(mcomm_allreduce(&found, &all, 1, MCOMM_INT64, MCOMM_SUM, MCOMM_COMM_WORLD));
+    CHECK_EQ(all, stats.objects);
+    OK(mcomm_kv_close(&kv));
+}
+
+/* ---- probed ---- */
+/* Rank 0 puts three times what fits, and asks for all that it has put again and again. */
+static void mode_probed(void)
+{
+    enum {
+        NBYTES = 8000,
+        CAPACITY = 4 << 20
+    };
+    mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, CAPACITY);
+    mcomm_kv_stats_t stats = {.struct_size = sizeof(stats)};
+    uint64_t count, readable = 0;
+    char *buf = malloc(NBYTES);
+    int there = 1;
+    size_t got;
+
+    CHECK(buf != NULL);
+    OK(mcomm_kv_stats(kv, &stats));
+    count = 3 * stats.capacity / NBYTES;
+    for (uint64_t i = 0; mp_rank == 0 && i < count; i++) {
+        value_fill(buf, NBYTES, i, 1);
+        OK(mcomm_kv_put(kv, &i, sizeof(i), buf, NBYTES, NULL));
+        for (uint64_t k = 0; k <= i; k += 1 + i / 20)
+            OK(mcomm_kv_exists(kv, &k, sizeof(k), &there));
+    }
+    if (mp_rank == 0) {
+        for (uint64_t i = 0; i < count; i++) {
+            mcomm_err_t err = mcomm_kv_get_into(kv, &i, sizeof(i), buf, NBYTES, &got);
+
+            CHECK(err == MCOMM_SUCCESS || err == MCOMM_ERR_NOT_FOUND);
+            readable += err == MCOMM_SUCCESS;
+            if (err == MCOMM_SUCCESS)
+                value_check(buf, got, i, 1);
+            CHECK(err == MCOMM_SUCCESS || i < count - count / 10); /* the last ones are there */
+        }
+        printf("%llu of %llu readable, %llu would fit\n", (unsigned long long)readable,
+               (unsigned long long)count, (unsigned long long)(stats.capacity / NBYTES));
+        CHECK(readable * NBYTES > stats.capacity / 2);
+        there = 1;
+        OK(mcomm_kv_exists(kv, &(uint64_t){0}, sizeof(uint64_t), &there));
+        CHECK_EQ(there, 0); /* asked for most often */
+    }
+    free(buf);
+    OK(mcomm_kv_close(&kv));
+}
+
+/* ---- full ---- */
+static void mode_full(void)
+{
+    enum {
+        NBYTES = 10000,
+        VIEWS = 4000
+    };
+    mcomm_kv_t kv = store_open(MCOMM_COMM_WORLD, (size_t)1 << 20);
+    mcomm_kv_view_t *views = calloc(VIEWS, sizeof(*views));
+    mcomm_kv_stats_t stats = {.struct_size = sizeof(stats)};
+    char *buf = calloc(1, NBYTES);
+    uint64_t held = 0;
+    double before = 0;
+    mcomm_err_t err = MCOMM_SUCCESS;
+
+    CHECK(views != NULL && buf != NULL);
+    while (mp_rank == 0 && err == MCOMM_SUCCESS) {
+        CHECK(held < VIEWS);
+        before = mcomm_wtime();
+        err = mcomm_kv_put(kv, &held, sizeof(held), buf, NBYTES, NULL);
+        if (err == MCOMM_SUCCESS)
+            OK(mcomm_kv_acquire(kv, &held, sizeof(held), &views[held]));
+        if (err == MCOMM_SUCCESS && views[held].is_copy) { /* nothing holds it there */
+            OK(mcomm_kv_release(kv, &views[held]));
+            break;
+        }
+        held += err == MCOMM_SUCCESS;
+    }
+    if (err != MCOMM_SUCCESS) {
+        EXPECT(MCOMM_ERR_NO_SPACE, err);
+        CHECK_TEXT("100 ms");
+        CHECK(mcomm_wtime() - before > 0.099);
+        OK(mcomm_kv_stats(kv, &stats));
+        CHECK(stats.waits_space >= 1);
+    }
+    for (uint64_t i = 0; i < held; i++)
+        OK(mcomm_kv_release(kv, &views[i]));
+    OK(mcomm_kv_put(kv, &held, sizeof(held), buf, NBYTES, NULL));
+    free(views);
+    free(buf);
+    OK(mcomm_kv_close(&kv));
+}
+
 /* ---- subset ---- */
 static void mode_subset(void)
 {
@@ -269,6 +406,12 @@ int main(int argc, char **argv)
         mode_views();
     else if (strcmp(mode, "many") == 0)
         mode_many(number);
+    else if (strcmp(mode, "tiny") == 0)
+        mode_tiny(number);
+    else if (strcmp(mode, "probed") == 0)
+        mode_probed();
+    else if (strcmp(mode, "full") == 0)
+        mode_full();
     else if (strcmp(mode, "subset") == 0)
         mode_subset();
     else

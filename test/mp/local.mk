@@ -51,7 +51,7 @@ MP_PROGS += %D%/coll_wide
 %C%_coll_wide_LDADD = $(LDADD) -lm
 MP_CASES += %D%/coll_wide.mp %D%/coll_wide_messages.mp %D%/coll_wide_leaders.mp
 MP_PROGS += %D%/coll_result %D%/coll_mismatch %D%/coll_wrong %D%/coll_split
-MP_CASES += %D%/coll_bits.mp %D%/coll_truth.mp %D%/coll_deterministic.mp %D%/coll_mismatch.mp \
+MP_CASES += %D%/coll_bits.mp %D%/coll_truth.mp %D%/coll_deterministic.mp %D%/coll_deterministic_env.mp %D%/coll_mismatch.mp \
 	%D%/coll_wrong.mp %D%/coll_split.mp
 MP_PROGS += %D%/coll_death %D%/coll_kill %D%/coll_leave
 MP_CASES += %D%/coll_death2.mp %D%/coll_death3.mp %D%/coll_death4.mp %D%/coll_death7.mp \
@@ -81,7 +81,7 @@ MP_CASES += %D%/coll_full.mp %D%/coll_storm2.mp %D%/coll_storm4.mp %D%/coll_stor
 # rma
 MP_PROGS += %D%/rma
 MP_CASES += %D%/rma_random_allocate.mp %D%/rma_random_create.mp %D%/rma_random_dynamic.mp \
-	%D%/rma_kill_all.mp %D%/rma_random_nocma.mp %D%/rma_random_noshm.mp %D%/rma_atomics_allocate.mp \
+	%D%/rma_kill_all.mp %D%/rma_random_nocma.mp %D%/rma_random_cma_off.mp %D%/rma_random_noshm.mp %D%/rma_atomics_allocate.mp \
 	%D%/rma_atomics_create.mp %D%/rma_atomics_dynamic.mp %D%/rma_refused.mp
 EXTRA_DIST += %D%/rma_window.h
 MP_PROGS += %D%/rma_kill
@@ -98,7 +98,7 @@ MP_CASES += %D%/rma_lock.mp %D%/rma_lock_user.mp %D%/rma_lock_death2.mp %D%/rma_
 	%D%/rma_threads.mp %D%/rma_threads_user.mp %D%/rma_attach.mp %D%/rma_again.mp \
 	%D%/rma_again_user.mp %D%/rma_whole.mp %D%/rma_agreed.mp \
 	%D%/rma_signal_death_threads.mp %D%/rma_stopped_first.mp %D%/rma_stopped_threads.mp \
-	%D%/rma_edges.mp %D%/rma_edges_user.mp
+	%D%/rma_edges.mp %D%/rma_edges_user.mp %D%/rma_lanes.mp
 %C%_rma_signal_LDADD = libmcomm_all.la -lpthread
 
 MP_PROGS += %D%/rma_huge
@@ -107,7 +107,7 @@ MP_CASES += %D%/rma_huge.mp
 # pt2pt
 MP_PROGS += %D%/pt2pt_random %D%/pt2pt_calls
 EXTRA_DIST += %D%/pt2pt_check.h
-MP_CASES += %D%/pt2pt_random.mp %D%/pt2pt_calls.mp
+MP_CASES += %D%/pt2pt_random.mp %D%/pt2pt_settings.mp %D%/pt2pt_calls.mp
 MP_PROGS += %D%/pt2pt_flow %D%/pt2pt_threads %D%/pt2pt_death %D%/pt2pt_timeout
 %C%_pt2pt_threads_LDADD = $(LDADD) -lpthread
 MP_CASES += %D%/pt2pt_credit.mp %D%/pt2pt_many.mp %D%/pt2pt_probe.mp %D%/pt2pt_huge.mp %D%/pt2pt_fair.mp %D%/pt2pt_torchrun.mp %D%/pt2pt_kill_all.mp \
@@ -128,13 +128,14 @@ EXTRA_DIST += %D%/kv_check.h
 %C%_kv_death_LDADD = $(LDADD) -lrt
 %C%_kv_far_LDADD = $(LDADD) -lpthread -lrt
 MP_CASES += %D%/kv_random.mp %D%/kv_pressure.mp %D%/kv_race.mp %D%/kv_modes.mp %D%/kv_args.mp \
-	%D%/kv_large.mp %D%/kv_kill_all.mp \
+	%D%/kv_large.mp %D%/kv_kill_all.mp %D%/kv_tiny.mp %D%/kv_tiny2.mp %D%/kv_probed.mp %D%/kv_full.mp \
 	%D%/kv_far_oracle.mp %D%/kv_far_stack.mp %D%/kv_far_hot.mp %D%/kv_far_death.mp \
 	%D%/kv_subset.mp %D%/kv_storm.mp %D%/kv_slow.mp %D%/kv_slow_far.mp \
 	%D%/kv_views.mp %D%/kv_many.mp %D%/kv_death2.mp %D%/kv_death4.mp %D%/kv_threads.mp %D%/kv_far_calls.mp
 
 # little of everything
-MP_PROGS += %D%/limits
-MP_PROGS += %D%/descriptors
+EXTRA_DIST += %D%/args_calls.h
+MP_PROGS += %D%/limits %D%/descriptors %D%/args %D%/signals
 MP_CASES += %D%/descriptors.mp %D%/descriptors_window.mp
+MP_CASES += %D%/args.mp %D%/signals_kept.mp %D%/signals_int.mp %D%/signals_hup.mp
 MP_CASES += %D%/limits_shm.mp %D%/limits_as.mp %D%/limits_nofile.mp %D%/limits_nproc.mp

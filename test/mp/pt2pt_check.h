@@ -50,17 +50,4 @@ static inline int guard_is_whole(const unsigned char *buf, size_t nbytes)
     return 1;
 }
 
-/* Resident memory of this process in bytes. */
-static inline size_t test_rss(void)
-{
-    unsigned long pages = 0, total;
-    FILE *f = fopen("/proc/self/statm", "r");
-
-    if (f == NULL || fscanf(f, "%lu %lu", &total, &pages) != 2)
-        pages = 0;
-    if (f != NULL)
-        fclose(f);
-    return pages * 4096;
-}
-
 #endif

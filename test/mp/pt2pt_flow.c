@@ -8,6 +8,7 @@
  * for ever.
  */
 #include "pt2pt_check.h"
+#include "common/proc.h"
 
 #include <sys/mman.h>
 
@@ -22,7 +23,7 @@ static void flood_is_bounded(void)
 {
     size_t each = 1000000 / scale / (size_t)(mp_size > 1 ? mp_size - 1 : 1);
     unsigned char buf[1024];
-    size_t before, worst = 0, senders = (size_t)mp_size - 1;
+    size_t before, heap, worst = 0, senders = (size_t)mp_size - 1;
 
     if (mp_size == 1)
         return;
@@ -34,7 +35,8 @@ static void flood_is_bounded(void)
         }
         return;
     }
-    before = test_rss();
+    before = rss_now();
+    heap = heap_now();
     for (int i = 0; i < 200000; i++) { /* progress, but no receive */
         int found;
 
@@ -49,14 +51,16 @@ static void flood_is_bounded(void)
             OK(mcomm_recv(buf, sizeof(buf), from, 5, WORLD, &st));
             memcpy(&got, buf, sizeof(got));
             CHECK(got == i && st.nbytes == sizeof(buf));
-            if (i % 1000 == 0 && test_rss() > worst)
-                worst = test_rss();
+            if (i % 1000 == 0 && rss_now() > worst)
+                worst = rss_now();
         }
     }
     printf("flood: %zu KiB before, %zu KiB at worst\n", before / 1024, worst / 1024);
     /* credit is 4 MiB a sender; what the allocator adds is a part of it, and a sanitizer's
      * quarantine */
     CHECK(scale > 1 || worst < before + senders * 8 * MIB + 4 * MIB);
+    printf("heap: %zu KiB before, %zu KiB afterwards\n", heap / 1024, heap_now() / 1024);
+    CHECK(scale > 1 || heap_now() < heap + MIB / 2); /* given back */
 }
 
 /* Without credit every message waits at its sender. */
@@ -84,16 +88,16 @@ static void isend_flood_is_bounded(void)
         free(values);
         return;
     }
-    before = test_rss();
+    before = rss_now();
     OK(mcomm_probe(1, 7, WORLD, NULL));
-    worst = test_rss();
+    worst = rss_now();
     for (int i = 0; i < MANY; i++) {
         int value;
 
         OK(mcomm_recv(&value, sizeof(value), 1, 7, WORLD, NULL));
         CHECK(value == i);
-        if (i % 1000 == 0 && test_rss() > worst)
-            worst = test_rss();
+        if (i % 1000 == 0 && rss_now() > worst)
+            worst = rss_now();
     }
     printf("envelopes: %zu KiB before, %zu KiB at worst\n", before / 1024, worst / 1024);
     CHECK(scale > 1 || worst < before + 48 * MIB);
@@ -113,12 +117,12 @@ static void probes_keep_nothing(void)
     OK(mcomm_probe(MCOMM_ANY_SOURCE, 8, WORLD, NULL));
     for (int i = 0; i < 1000; i++)
         OK(mcomm_iprobe(MCOMM_ANY_SOURCE, 9, WORLD, &found, NULL));
-    before = test_rss();
+    before = rss_now();
     for (size_t i = 0; i < 10000000 / scale; i++) {
         OK(mcomm_iprobe(MCOMM_ANY_SOURCE, i & 1 ? 9 : 8, WORLD, &found, NULL));
         CHECK(found == !(i & 1));
     }
-    CHECK(test_rss() <= before + MIB / 4);
+    CHECK(rss_now() <= before + MIB / 4);
     OK(mcomm_recv(&value, sizeof(value), MCOMM_ANY_SOURCE, 8, WORLD, NULL));
     CHECK(value == 3);
 }

@@ -72,6 +72,43 @@ static void test_again(const char *kind)
     }
 }
 
+/* ---- accesses open no connections ---- */
+static int count_sockets(void)
+{
+    char path[64], target[64];
+    int count = 0;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        ssize_t n;
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        n = readlink(path, target, sizeof(target) - 1);
+        count += n > 7 && memcmp(target, "socket:", 7) == 0;
+    }
+    return count;
+}
+
+static void test_lanes(const char *kind)
+{
+    enum {
+        PUTS = 20000
+    };
+    int next = (mp_rank + 1) % mp_size, before = 0;
+
+    window_make(kind, (size_t)8 * (size_t)mp_size);
+    for (uint64_t i = 0; i < PUTS; i++) {
+        if (i == 100) /* all have met */
+            OK(mcomm_barrier(MCOMM_COMM_WORLD));
+        if (i == 100)
+            before = count_sockets();
+        put_word(next, (uint64_t)mp_rank * 8, i);
+    }
+    CHECK_EQ(count_sockets(), before);
+    OK(mcomm_win_fence(win));
+    CHECK_EQ(mine[(mp_rank + mp_size - 1) % mp_size], PUTS - 1);
+    window_free(kind);
+}
+
 /* ---- a refused call of several frames has written nothing ---- */
 #define WIDE 4096u /* elements of 8 bytes: several frames */
 
@@ -319,7 +356,7 @@ int main(int argc, char **argv)
 {
     static const struct rma_test tests[] = {
         {"attach", test_attach_many}, {"again", test_again}, {"whole", test_whole},
-        {"agreed", test_agreed},      {"edges", test_edges},
+        {"agreed", test_agreed},      {"edges", test_edges}, {"lanes", test_lanes},
     };
 
     return rma_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

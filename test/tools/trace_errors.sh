@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Mooncake Comm Authors
 #
-# Bad traces, bad options and a full store end in a clear message and a status that is not 0.
+# Bad traces, bad options and a full store end in a clear message and a status that is not 0. Output
+# as CSV, timestamps that are followed.
 set -u
 
 trace=$MCOMM_TEST_BUILDDIR/mcomm_trace
@@ -26,6 +27,12 @@ expect() {
 good='{"timestamp": 0, "input_length": 700, "output_length": 1, "hash_ids": [1, 2]}'
 printf '%s\n' "$good" "$good" >"$dir/good"
 expect 0 'token hit ratio  0.500000' replay "$dir/good"
+
+expect 0 '^requests,ranks,' replay --csv "$dir/good"
+expect 0 '^2,1,1400,' replay --csv "$dir/good"
+sed '2s/: 0,/: 300,/' "$dir/good" >"$dir/later" # ms
+expect 0 '"seconds": \(0\.[3-9]\|[1-9]\)' replay --json --rate 1 "$dir/later"
+expect 0 '"requests": 2, ' replay --json --rate 1000 "$dir/later"
 
 printf '%s\n' 'no json' "$good" '{"timestamp": 0}' '{"timestamp": 0, "input_length": 700, "hash_ids": [1]}' \
     '{"timestamp": 0, "input_length": 700, "hash_ids": [1, -2]}' '' "$good" >"$dir/bad"
