@@ -7,7 +7,8 @@ dist_man_MANS += \
 	%D%/mcomm_kv_put.3 %D%/mcomm_op_create.3 %D%/mcomm_peer_query.3 %D%/mcomm_perf.1 %D%/mcomm_perf_report.1 \
 	%D%/mcomm_probe.3 %D%/mcomm_put.3 %D%/mcomm_put_signal.3 %D%/mcomm_recv.3 %D%/mcomm_reduce.3 \
 	%D%/mcomm_scan.3 %D%/mcomm_send.3 %D%/mcomm_setting_get.3 %D%/mcomm_trace.1 %D%/mcomm_wait.3 \
-	%D%/mcomm_win_allocate.3 %D%/mooncake_comm.7
+	%D%/mcomm_win_allocate.3 %D%/mooncake_comm.7 %D%/mcomm_mpi.7 %D%/mcomm_mpicc.1 \
+	%D%/mcomm_mpicxx.1 %D%/mcomm_mpirun.1
 dist_man_MANS += \
 	%D%/mcomm_abort.3 %D%/mcomm_allgather.3 %D%/mcomm_allgather_init.3 %D%/mcomm_allgatherv.3 \
 	%D%/mcomm_allgatherv_init.3 %D%/mcomm_allreduce.3 %D%/mcomm_allreduce_init.3 \
