@@ -34,5 +34,5 @@ lint-cppcheck: config.h
 	        --suppress=missingIncludeSystem --suppress=nullPointerArithmeticRedundantCheck --suppress=autoVariables --suppress=legacyUninitvar \
 	        --suppress=unknownMacro:*/fold_kernels.c --force -j2 \
 	        -DHAVE_CONFIG_H $(DEFAULT_INCLUDES) -I$(top_srcdir)/include -I$(top_srcdir)/src \
-	        $(top_srcdir)/src $(top_srcdir)/tools $(top_srcdir)/examples; \
+	        $(top_srcdir)/src $(top_srcdir)/bindings $(top_srcdir)/tools $(top_srcdir)/examples; \
 	else echo "cppcheck is not here: left out"; fi

@@ -120,8 +120,10 @@ static void fold_place(mcomm_op_t op, const struct value_index *in, struct value
         bool is_first =
             op == MCOMM_MINLOC ? in[i].value < inout[i].value : in[i].value > inout[i].value;
 
-        if (is_first || (is_equal && in[i].index < inout[i].index))
-            inout[i] = in[i];
+        if (is_first || (is_equal && in[i].index < inout[i].index)) {
+            inout[i].value = in[i].value; /* by parts: the last pair may end without its padding */
+            inout[i].index = in[i].index;
+        }
     }
 }
 
