@@ -2,7 +2,7 @@
 EXTRA_DIST += %D%/mpi_test.h %D%/messages.c %D%/collectives.c
 MPI_CASES = %D%/messages.mp %D%/collectives.mp
 EXTRA_DIST += $(MPI_CASES)
-SCRIPT_TESTS += %D%/unsupported.sh
+SCRIPT_TESTS += %D%/unsupported.sh %D%/symbols.sh
 if MPI_LAYER
 MP_PROGS += %D%/messages %D%/collectives
 MP_CASES += $(MPI_CASES)
