@@ -152,8 +152,7 @@ __attribute__((constructor)) static void types_link(void)
         if (!type->is_predefined)
             continue;
         type->handle = (MPI_Datatype)(TYPES_FIRST + i); /* NOLINT */
-        type->made.combiner =
-            type->leaf == LEAF_NONE && type->n == 2 ? MPI_COMBINER_VALUE_INDEX : MPI_COMBINER_NAMED;
+        type->made.combiner = MPI_COMBINER_NAMED;
         type->basic = type->leaf != LEAF_NONE ? type : type->n == 1 ? type->pieces[0].type : NULL;
         strcpy(type->name, type->given_name);
     }

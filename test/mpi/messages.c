@@ -181,9 +181,20 @@ static void large_counts_are_the_same_calls(void)
     CHECK_EQ(out[0], left);
 }
 
+/* A predefined pair is a named type, without contents. */
+static void pair_is_named(void)
+{
+    int ints, addresses, types, combiner;
+
+    OK(MPI_Type_get_envelope(MPI_DOUBLE_INT, &ints, &addresses, &types, &combiner));
+    CHECK_EQ(combiner, MPI_COMBINER_NAMED);
+    CHECK_EQ(ints + addresses + types, 0);
+}
+
 int main(void)
 {
     test_init();
+    pair_is_named();
     left = (me + np - 1) % np;
     right = (me + 1) % np;
     modes_deliver();
