@@ -88,7 +88,7 @@ static void datatypes_match_by_signature(void)
 static void persistent_requests_start_again(void)
 {
     MPI_Request requests[2];
-    int out, in;
+    int out = 0, in = 0;
 
     OK(MPI_Send_init(&out, 1, MPI_INT, right, 5, MPI_COMM_WORLD, &requests[0]));
     OK(MPI_Recv_init(&in, 1, MPI_INT, left, 5, MPI_COMM_WORLD, &requests[1]));
