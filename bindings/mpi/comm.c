@@ -248,7 +248,7 @@ static int comm_dup(MPI_Comm handle, bool has_info, MPI_Info given, MPI_Comm *ha
     struct comm *made;
     const struct info *info;
     mcomm_info_t hints;
-    mcomm_comm_t inner;
+    mcomm_comm_t inner = MCOMM_COMM_NULL;
     MPI_Comm new_handle;
     mcomm_err_t err;
     int code;
@@ -289,7 +289,7 @@ DEF(int, Comm_dup_with_info, (MPI_Comm handle, MPI_Info info, MPI_Comm *handle_p
 
 DEF(int, Comm_split, (MPI_Comm handle, int colour, int key, MPI_Comm *handle_p))
 {
-    mcomm_comm_t inner;
+    mcomm_comm_t inner = MCOMM_COMM_NULL;
     mcomm_err_t err;
 
     GET_COMM(comm, handle);
@@ -307,7 +307,7 @@ DEF(int, Comm_split_type,
     mcomm_peer_desc_t me = {.struct_size = sizeof(me)};
     const char *resource;
     bool is_node;
-    mcomm_comm_t inner;
+    mcomm_comm_t inner = MCOMM_COMM_NULL;
     mcomm_err_t err;
 
     GET_COMM(comm, handle);
@@ -340,7 +340,7 @@ DEF(int, Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *handle
 {
     mcomm_group_t all, group = mpi_group_inner(group_handle);
     int rank, first = 0, colour = MCOMM_RANK_UNDEFINED;
-    mcomm_comm_t inner;
+    mcomm_comm_t inner = MCOMM_COMM_NULL;
     mcomm_err_t err;
 
     GET_COMM(comm, handle);
