@@ -482,6 +482,9 @@ static const char *entry_unstartable(mcomm_request_t handle, mcomm_err_t *err_p)
         return "is not a valid request";
     if (!req->is_persistent)
         return "is not a persistent one";
+    *err_p = MCOMM_ERR_REVOKED;
+    if (req->comm != NULL && atomic_load(&req->comm->is_revoked))
+        return "is of a communicator that is revoked";
     *err_p = req->is_active ? MCOMM_ERR_STATE : MCOMM_SUCCESS;
     return req->is_active ? "is active: wait for it first" : NULL;
 }

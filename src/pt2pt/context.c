@@ -195,6 +195,7 @@ void mci_pt2pt_interrupt(struct mci_comm *comm, mcomm_err_t err)
         if (pp == NULL)
             continue;
         move_bulk(&pp->bulk, m, &bulk);
+        move_sends(&pp->queued, m->key, &sends);
         move_sends(&pp->waiting, m->key, &sends);
         move_sends(&pp->held, m->key, &sends);
     }

@@ -20,6 +20,7 @@ static struct mci_pt2pt_peer *peer_init(struct mci_peer *peer, struct mci_pt2pt_
     memset(pp, 0, sizeof(*pp));
     pp->peer = peer;
     mci_list_init(&pp->held);
+    mci_list_init(&pp->queued);
     mci_list_init(&pp->waiting);
     mci_list_init(&pp->msgs);
     mci_list_init(&pp->bulk);
@@ -163,6 +164,8 @@ void mci_pt2pt_on_gone(struct mci_peer *peer)
 
     if (pp == NULL)
         return;
+    while (mci_list_pop(&pp->queued) != NULL)
+        ; /* the rail ends them */
     fail_sends(&pp->waiting);
     fail_sends(&pp->held);
     while ((node = mci_list_pop(&pp->msgs)) != NULL) {

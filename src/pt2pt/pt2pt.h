@@ -34,7 +34,7 @@ struct mci_send {
     int dest, tag;
     size_t nbytes;
     struct mci_peer *peer;
-    struct mci_list link; /* of its peer: held, or awaiting an answer */
+    struct mci_list link; /* of its peer: held, queued, or awaiting an answer */
     uint64_t ctx, id;
     uint32_t rank; /* of this process */
     const mcomm_iov_t *iov;
@@ -120,7 +120,7 @@ mcomm_err_t mci_pt2pt_sendrecv(struct mci_comm *comm, enum mci_ctx_space space, 
 /*
  * End with err what waits for a member of comm: posted receives, those that others are filling by
  * an inbound operation, sends that await an answer or room. Unexpected messages are dropped. A
- * frame that is queued already, or half here, goes on. lock: engine
+ * frame that is half here goes on. lock: engine
  */
 void mci_pt2pt_interrupt(struct mci_comm *comm, mcomm_err_t err);
 

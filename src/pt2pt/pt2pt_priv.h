@@ -182,6 +182,7 @@ struct mci_pt2pt_peer {
     size_t owed;             /* to the sender: free again, not told yet */
     uint32_t rts_out;        /* unmatched rendezvous messages there */
     struct mci_list held;    /* sends that may not even announce themselves */
+    struct mci_list queued;  /* eager sends that await their turn in the rail */
     struct mci_list waiting; /* sends that await CTS or FIN */
     struct mci_list msgs;    /* from it */
     struct mci_list bulk;    /* receives under way from it */
@@ -215,7 +216,8 @@ static inline void mci_credit_owe(struct mci_pt2pt_peer *pp, size_t nbytes)
 /* ---- send.c
  * -------------------------------------------------------------------------------------- */
 void mci_send_finish(struct mci_send *op, mcomm_err_t err); /* out of all tables, and done */
-/* op, which is held or awaits an answer, ends with err; the receiver is told. */
+/* op, which is held, queued or awaits an answer, ends with err; the receiver is told. A frame that
+ * the rail does not give back goes on. */
 void mci_send_give_up(struct mci_send *op, mcomm_err_t err);
 bool mci_send_cancel(struct mci_send *op); /* true: nothing has left; op is free */
 void mci_send_release_held(struct mci_pt2pt_peer *pp);

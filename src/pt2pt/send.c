@@ -69,7 +69,17 @@ static void eager_sent(struct mci_tx *tx, mcomm_err_t err)
 
     if (err == MCOMM_ERR_BUFFER)
         eager_uncharge(op);
+    mci_list_remove(&op->link);
     send_done(op, err);
+}
+
+/* The frame of op, which is queued; false: it goes on. */
+static bool eager_take_back(struct mci_send *op)
+{
+    if (!mci_peer_unsend(op->peer, &op->tx))
+        return false;
+    eager_uncharge(op);
+    return true;
 }
 
 /* An id under which the receiver's answer finds op, and a place among the waiting. */
@@ -133,6 +143,7 @@ static inline void send_eager(struct mci_send *op, struct mci_pt2pt_peer *pp, bo
         tx = &op->tx;
         tx->done = eager_sent;
         op->state = SEND_TX;
+        mci_list_push(&pp->queued, &op->link);
     }
     pp->used += charge;
     if (op->flags & MCI_SEND_SOON)
@@ -142,7 +153,8 @@ static inline void send_eager(struct mci_send *op, struct mci_pt2pt_peer *pp, bo
     else
         err = mci_peer_sendv(pp->peer, &frame, op->iov, op->iov_count, op->nbytes, tx);
     if (err == MCI_PENDING)
-        return;
+        return; /* it may be done and gone by now */
+    mci_list_remove(&op->link);
     if (unlikely(err != MCOMM_SUCCESS))
         pp->used -= charge;
     send_done(op, err);
@@ -336,9 +348,8 @@ void mci_send_fin(struct mci_peer *peer, uint64_t send_id, mcomm_err_t err)
 bool mci_send_cancel(struct mci_send *op)
 {
     if (op->state == SEND_TX) {
-        if (!mci_peer_unsend(op->peer, &op->tx))
+        if (!eager_take_back(op))
             return false;
-        eager_uncharge(op);
     } else if (op->state != SEND_HELD) {
         return false;
     }
@@ -354,6 +365,12 @@ void mci_send_give_up(struct mci_send *op, mcomm_err_t err)
     struct mci_frame frame = {.am = MCI_AM_P2P_CANCEL, .aux = (uint16_t)err, .w0 = op->id};
     struct mci_pt2pt_peer *pp = op->peer->p2p;
 
+    if (op->state == SEND_TX) {
+        mci_list_remove(&op->link);
+        mci_list_push(&pp->queued, &op->link);
+        if (!eager_take_back(op))
+            return; /* it goes on, or is done and gone by now */
+    }
     mci_send_finish(op, err); /* may free it */
     if (frame.w0 != 0 && !mci_peer_is_failed(pp->peer))
         mci_peer_tell(pp->peer, &frame);

@@ -2,12 +2,14 @@
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
  * One member revokes a communicator: everything that waits on it ends at all members with
- * MCOMM_ERR_REVOKED, later calls too, and nothing else is disturbed. comm_revoke all|death: death:
- * rank 1 revokes and is killed at once.
+ * MCOMM_ERR_REVOKED, later calls too, and nothing else is disturbed. comm_revoke all|death|stopped:
+ * death: rank 1 revokes and is killed at once; stopped: rank 1 takes nothing.
  */
+#include "common/proc.h"
 #include "mp.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #define W MCOMM_COMM_WORLD
@@ -163,6 +165,27 @@ static void test_requests(void)
     OK(mcomm_comm_free(&comm));
 }
 
+static void test_persistent(void)
+{
+    mcomm_request_t req[3];
+    mcomm_comm_t comm;
+    char out = 1, in[1];
+
+    OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));
+    OK(mcomm_send_init(&out, 1, next(), 5, comm, &req[0]));
+    OK(mcomm_ssend_init(&out, 1, next(), 6, comm, &req[1]));
+    OK(mcomm_recv_init(in, 1, next(), 7, comm, &req[2]));
+    OK(mcomm_barrier(W));
+    if (mp_rank == 0)
+        OK(mcomm_comm_revoke(comm));
+    expect_revoked(mcomm_barrier(comm), "barrier");
+    for (int i = 0; i < 3; i++) {
+        expect_revoked(mcomm_start(req[i]), "start");
+        OK(mcomm_request_free(&req[i]));
+    }
+    OK(mcomm_comm_free(&comm));
+}
+
 /* ---- the news comes before the communicator, or after it is gone; its window lives on ---- */
 static void test_early_and_late(void)
 {
@@ -261,6 +284,53 @@ static void test_death(void)
     OK(mcomm_comm_free(&comm));
 }
 
+/* ---- rank 1 is stopped: the rail cannot pass on a message that goes eagerly ---- */
+static void fill_and_revoke(mcomm_comm_t comm, unsigned char *bytes, size_t nbytes)
+{
+    mcomm_request_t req;
+    mcomm_err_t err;
+    pid_t pid;
+
+    OK(mcomm_recv(&pid, sizeof(pid), 1, 9, W, MCOMM_STATUS_IGNORE));
+    while (!is_stopped(pid))
+        sched_yield();
+    memset(bytes, 1, nbytes);
+    do {
+        OK(mcomm_isend(bytes, nbytes, 1, 5, comm, &req));
+        err = mcomm_wait(&req, 50, NULL);
+    } while (err == MCOMM_SUCCESS);
+    CHECK_EQ(err, MCOMM_ERR_TIMEOUT);
+    OK(mcomm_comm_revoke(comm));
+    err = mcomm_wait(&req, MCOMM_FOREVER, NULL);
+    CHECK(err == MCOMM_ERR_REVOKED || err == MCOMM_SUCCESS); /* shm: half has left, so it goes */
+    memset(bytes, 2, nbytes);
+    CHECK(kill(pid, SIGCONT) == 0);
+}
+
+static void test_stopped(void)
+{
+    static unsigned char bytes[60000];
+    mcomm_comm_t comm;
+    mcomm_err_t err = MCOMM_SUCCESS;
+    pid_t pid = getpid();
+
+    OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));
+    if (mp_rank == 0) {
+        fill_and_revoke(comm, bytes, sizeof(bytes));
+    } else {
+        OK(mcomm_send(&pid, sizeof(pid), 0, 9, W));
+        raise(SIGSTOP);
+        while (err == MCOMM_SUCCESS) {
+            err = mcomm_recv(bytes, sizeof(bytes), 0, 5, comm, MCOMM_STATUS_IGNORE);
+            for (size_t i = 0; err == MCOMM_SUCCESS && i < sizeof(bytes); i++)
+                CHECK_EQ(bytes[i], 1);
+        }
+        CHECK(err == MCOMM_ERR_REVOKED || err == MCOMM_ERR_CANCELLED);
+    }
+    OK(mcomm_barrier(W));
+    OK(mcomm_comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
     big = calloc(1, BIG);
@@ -268,11 +338,14 @@ int main(int argc, char **argv)
     mp_init();
     if (strcmp(argv[1], "death") == 0) {
         test_death();
+    } else if (strcmp(argv[1], "stopped") == 0) {
+        test_stopped();
     } else {
         test_bad_arguments();
         for (int form = 0; form < WAIT_FORMS; form++)
             test_waiting((enum wait_for)form);
         test_requests();
+        test_persistent();
         test_early_and_late();
         test_window();
         test_threads();

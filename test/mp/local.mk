@@ -35,7 +35,7 @@ MP_CASES += %D%/comm_death_fresh.mp %D%/comm_death_talked.mp %D%/comm_death_insi
 # fault
 MP_PROGS += %D%/comm_revoke
 %C%_comm_revoke_LDADD = $(LDADD) -lpthread
-MP_CASES += %D%/comm_revoke.mp %D%/comm_revoke_death.mp
+MP_CASES += %D%/comm_revoke.mp %D%/comm_revoke_death.mp %D%/comm_revoke_stopped.mp
 
 # coll
 MP_PROGS += %D%/coll_wrap
