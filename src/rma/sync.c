@@ -228,9 +228,10 @@ static void on_sync(struct mci_peer *peer, const struct mci_frame *frame, const 
             win->targets[origin].path->is_lock_free = true;
         break;
     case RMA_SYNC_FREE_ASK:
+        o->key = frame->w2;
         o->has_asked_free = true;
         if (win->is_freeing)
-            mci_rma_sync_send(peer, RMA_SYNC_FREE_ANSWER, 0, win->targets[origin].key, 0);
+            mci_rma_sync_send(peer, RMA_SYNC_FREE_ANSWER, 0, o->key, 0);
         break;
     case RMA_SYNC_FREE_ANSWER:
         o->has_answered_free = true;

@@ -119,6 +119,23 @@ static void win_release(struct mci_win *win)
     mci_mem_free(win);
 }
 
+/* ---- what others began here ---- */
+static void answer_askers(struct mci_win *win)
+{
+    for (int i = 0; i < win->size; i++)
+        if (win->origins[i].has_asked_free && !atomic_load(&win->targets[i].is_dead))
+            mci_rma_sync_send(win->targets[i].peer, RMA_SYNC_FREE_ANSWER, 0, win->origins[i].key,
+                              0);
+}
+
+static void drop_served(struct mci_win *win)
+{
+    struct mci_list *node, *tmp;
+
+    MCI_LIST_FOREACH_SAFE (node, tmp, &win->serves)
+        mci_rma_serve_abort(mci_container_of(node, struct rma_serve, link), MCOMM_ERR_WIN);
+}
+
 /* ---- making ---- */
 static mcomm_err_t win_new(struct mci_comm *comm, enum rma_kind kind, struct mci_win **win_p)
 {
@@ -245,8 +262,8 @@ static mcomm_err_t win_prepare(struct mci_win *win, void *base, const mcomm_win_
     return MCOMM_SUCCESS;
 }
 
-/* A rank with an error goes into the exchange with it: nobody waits in vain, nobody has a window.
- */
+/* A rank with an error goes into the exchange with it: nobody waits in vain, nobody has a window. A
+ * death or a revocation amid it leaves the window to some. */
 mcomm_err_t mci_rma_win_make(struct mci_comm *comm, enum rma_kind kind, void *base,
                              const mcomm_win_attr_t *attr, mcomm_err_t err, struct mci_win **win_p)
 {
@@ -258,7 +275,9 @@ mcomm_err_t mci_rma_win_make(struct mci_comm *comm, enum rma_kind kind, void *ba
     if (err == MCOMM_SUCCESS)
         err = win_prepare(win, base, attr);
     err = win_exchange(win, err);
-    if (err != MCOMM_SUCCESS) {
+    if (err != MCOMM_SUCCESS) { /* others may have the window, and use it */
+        drop_served(win);
+        answer_askers(win);
         if (win->handle != NULL)
             mci_handle_free(MCI_HANDLE_WIN, win->handle);
         win_release(win);
@@ -477,14 +496,6 @@ static mcomm_err_t ask_survivors(struct mci_win *win)
     return err;
 }
 
-static void answer_askers(struct mci_win *win)
-{
-    for (int i = 0; i < win->size; i++)
-        if (win->origins[i].has_asked_free && !atomic_load(&win->targets[i].is_dead))
-            mci_rma_sync_send(win->targets[i].peer, RMA_SYNC_FREE_ANSWER, 0, win->targets[i].key,
-                              0);
-}
-
 static void drop_own(struct mci_win *win)
 {
     struct mci_list *node, *tmp;
@@ -495,14 +506,6 @@ static void drop_own(struct mci_win *win)
         MCI_LIST_FOREACH_SAFE (node, tmp, &win->targets[i].path->ops)
             mci_rma_op_abort(mci_container_of(node, struct rma_op, link), MCOMM_ERR_WIN);
     }
-}
-
-static void drop_served(struct mci_win *win)
-{
-    struct mci_list *node, *tmp;
-
-    MCI_LIST_FOREACH_SAFE (node, tmp, &win->serves)
-        mci_rma_serve_abort(mci_container_of(node, struct rma_serve, link), MCOMM_ERR_WIN);
 }
 
 /* Others' operations are served until all have come here. */

@@ -228,6 +228,34 @@ static void test_window(void)
     OK(mcomm_comm_free(&comm));
 }
 
+/* Amid making it some members get the window: they use it, then free it, and do not wait for those
+ * that did not. */
+static void test_window_made_by_some(void)
+{
+    for (int round = 0; round < 40; round++) {
+        mcomm_win_attr_t attr = MCOMM_WIN_ATTR_DEFAULT;
+        mcomm_comm_t comm;
+        mcomm_win_t win;
+        mcomm_err_t err;
+        void *base;
+
+        OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));
+        attr.nbytes = BIG / 4;
+        err = mcomm_win_allocate(&attr, comm, &base, &win);
+        if (mp_rank == round % mp_size)
+            OK(mcomm_comm_revoke(comm));
+        if (err == MCOMM_SUCCESS) {
+            OK(mcomm_put(big, attr.nbytes, next(), 0, win));
+            mcomm_win_free(&win);
+            CHECK(win == MCOMM_WIN_NULL);
+        } else {
+            CHECK_EQ(err, MCOMM_ERR_REVOKED);
+        }
+        OK(mcomm_comm_free(&comm));
+        OK(mcomm_barrier(W));
+    }
+}
+
 /* ---- another thread of the same process ---- */
 static void *waiter(void *arg)
 {
@@ -348,6 +376,7 @@ int main(int argc, char **argv)
         test_persistent();
         test_early_and_late();
         test_window();
+        test_window_made_by_some();
         test_threads();
         OK(mcomm_barrier(W));
     }
