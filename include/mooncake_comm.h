@@ -357,7 +357,8 @@ MCOMM_EXPORT mcomm_err_t mcomm_comm_set_timeout(mcomm_comm_t comm, int timeout_m
  * has taken yet, collectives in every form, probes, calls that make communicators or windows) ends
  * with MCOMM_ERR_REVOKED, and so do later calls but mcomm_comm_free(), mcomm_win_free() and
  * queries. The library touches none of their buffers any more. Windows and stores made before live
- * on, communicators made from it are not affected. One member calls it; it reaches all that live,
+ * on (mcomm_win_fence() and mcomm_wait_signal() need comm), communicators made from it are not
+ * affected. One member calls it; it reaches all that live,
  * also if the caller dies right after it. Again: no effect.
  * @blocks no @return also MCOMM_ERR_COMM
  */

@@ -23,18 +23,28 @@ struct early {
     uint64_t region_id;
 };
 static struct mci_map early;
+/* The latest ones: older news is of communicators that were freed here before it came. */
+static struct {
+    uint64_t contexts[EARLY_MAX];
+    uint64_t count;
+} early_order;
 
 static struct early *early_get(uint64_t ctx)
 {
     struct early *e = mci_map_get(&early, ctx);
+    uint64_t *place;
 
-    if (e != NULL || early.count >= EARLY_MAX)
+    if (e != NULL)
         return e;
     e = mci_mem_zalloc(sizeof(*e));
-    if (e != NULL && mci_map_put(&early, ctx, e) != MCOMM_SUCCESS) {
+    if (e == NULL || mci_map_put(&early, ctx, e) != MCOMM_SUCCESS) {
         mci_mem_free(e);
-        e = NULL;
+        return NULL;
     }
+    place = &early_order.contexts[early_order.count % EARLY_MAX];
+    if (early_order.count++ >= EARLY_MAX && *place != ctx)
+        mci_mem_free(mci_map_remove(&early, *place));
+    *place = ctx;
     return e;
 }
 
@@ -193,6 +203,7 @@ mcomm_err_t mci_coll_poison_explain(const struct coll_call *call)
 mcomm_err_t mci_coll_poison_start(void)
 {
     mci_map_init(&early);
+    early_order.count = 0;
     mci_rail_set_am(MCI_AM_COLL_POISON, on_poison);
     mci_comm_on_new(comm_new);
     mci_comm_on_gone(comm_gone);

@@ -63,6 +63,14 @@ void mci_revoke(struct mci_comm *comm)
     end_here(comm, tell_all);
 }
 
+static bool is_early(uint64_t ctx)
+{
+    for (uint64_t i = 0; i < early.count && i < EARLY_MAX; i++)
+        if (early.contexts[i] == ctx)
+            return true;
+    return false;
+}
+
 static void on_revoke(struct mci_peer *peer, const struct mci_frame *frame, const void *payload,
                       struct mci_sink *sink)
 {
@@ -71,15 +79,14 @@ static void on_revoke(struct mci_peer *peer, const struct mci_frame *frame, cons
     (void)peer, (void)payload, (void)sink;
     if (comm != NULL)
         end_here(comm, tell_some);
-    else
+    else if (!is_early(frame->w0))
         early.contexts[early.count++ % EARLY_MAX] = frame->w0;
 }
 
 static mcomm_err_t comm_new(struct mci_comm *comm)
 {
-    for (uint64_t i = 0; i < early.count && i < EARLY_MAX; i++)
-        if (early.contexts[i] == comm->ctx)
-            end_here(comm, tell_some);
+    if (is_early(comm->ctx))
+        end_here(comm, tell_some);
     return MCOMM_SUCCESS;
 }
 
