@@ -22,8 +22,7 @@ struct mci_msg;
     2u                   /* a small message that cannot leave at once borrows the buffer; without  \
                           * this flag it is copied then, so that it can be withdrawn at any time */
 #define MCI_SEND_FREE 4u /* not bound by credits, up to MCI_FRAME_MAX bytes (start-up traffic) */
-#define MCI_SEND_SOON 8u /* may leave a little later, together with others: mci_peer_sendv_soon()  \
-                          */
+#define MCI_SEND_SOON 8u /* may leave a little later, with others: mci_peer_sendv_soon() */
 
 struct mci_send {
     bool is_done;
