@@ -12,6 +12,7 @@ struct general {
     MPI_Grequest_cancel_function *cancel;
     void *extra;
     bool is_done;
+    bool is_let_go; /* freed before it was done: MPI_Grequest_complete() ends it */
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t some_done = PTHREAD_COND_INITIALIZER;
@@ -27,7 +28,7 @@ DEF(int, Grequest_start,
         free(general);
         return mpi_no_mem(NULL, sizeof(*general));
     }
-    *general = (struct general){query, free_fn, cancel, extra, false};
+    *general = (struct general){query, free_fn, cancel, extra, false, false};
     request->general = general;
     return mpi_request_give(request, MCOMM_SUCCESS, handle_p);
 }
@@ -53,14 +54,32 @@ void mpi_general_wait(struct general *general)
 DEF(int, Grequest_complete, (MPI_Request handle))
 {
     struct request *request = mpi_handle_get(KIND_REQUEST, handle);
+    bool is_let_go;
+    int code;
 
     if (request == NULL || request->general == NULL)
         return mpi_fail(NULL, MPI_ERR_REQUEST, "request %p is no generalized one", (void *)handle);
     pthread_mutex_lock(&lock);
     request->general->is_done = true;
+    is_let_go = request->general->is_let_go; /* if not, another thread may end it from here on */
     pthread_cond_broadcast(&some_done);
     pthread_mutex_unlock(&lock);
-    return MPI_SUCCESS;
+    if (!is_let_go)
+        return MPI_SUCCESS;
+    code = mpi_general_free(request->general);
+    mpi_request_drop(request);
+    return code;
+}
+
+bool mpi_general_let_go(struct general *general)
+{
+    bool is_done;
+
+    pthread_mutex_lock(&lock);
+    is_done = general->is_done;
+    general->is_let_go = !is_done;
+    pthread_mutex_unlock(&lock);
+    return is_done;
 }
 
 int mpi_general_query(struct general *general, MPI_Status *status)

@@ -309,6 +309,8 @@ bool mpi_general_is_done(struct general *general);
 void mpi_general_wait(struct general *general);
 int mpi_general_query(struct general *general, MPI_Status *status);
 int mpi_general_cancel(struct general *general);
+/* Its handle is freed. false: it is not done, and ends by itself when it is. */
+bool mpi_general_let_go(struct general *general);
 int mpi_general_free(struct general *general);
 
 /* ---- status.c ---- */

@@ -581,6 +581,8 @@ DEF(int, Request_free, (MPI_Request * handle_p))
     if (request == NULL)
         return bad_request(*handle_p);
     *handle_p = MPI_REQUEST_NULL;
+    if (request->general != NULL && !mpi_general_let_go(request->general))
+        return MPI_SUCCESS;
     if (request->general != NULL)
         code = mpi_general_free(request->general);
     mpi_handle_free(request->handle);

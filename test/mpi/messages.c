@@ -191,10 +191,51 @@ static void pair_is_named(void)
     CHECK_EQ(ints + addresses + types, 0);
 }
 
+/* A generalized request that is freed early lives until its work is done. */
+static int general_query(void *extra, MPI_Status *status)
+{
+    (void)extra;
+    return MPI_Status_set_elements(status, MPI_INT, 0);
+}
+
+static int general_free(void *extra)
+{
+    ++*(int *)extra;
+    return MPI_SUCCESS;
+}
+
+static int general_cancel(void *extra, int is_complete)
+{
+    (void)extra, (void)is_complete;
+    return MPI_SUCCESS;
+}
+
+static void generalized_requests_end_once(void)
+{
+    for (int is_early = 0; is_early < 2; is_early++) {
+        MPI_Request request, work;
+        int freed = 0;
+
+        OK(MPI_Grequest_start(general_query, general_free, general_cancel, &freed, &request));
+        work = request;
+        if (is_early) {
+            OK(MPI_Request_free(&request));
+            CHECK(request == MPI_REQUEST_NULL && freed == 0);
+        }
+        OK(MPI_Grequest_complete(work));
+        CHECK_EQ(freed, is_early);
+        if (!is_early)
+            OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_EQ(freed, 1);
+        EXPECT(MPI_ERR_REQUEST, MPI_Grequest_complete(work));
+    }
+}
+
 int main(void)
 {
     test_init();
     pair_is_named();
+    generalized_requests_end_once();
     left = (me + np - 1) % np;
     right = (me + 1) % np;
     modes_deliver();
