@@ -24,9 +24,8 @@ mcomm_comm_t mcomm_comm_self(void)
     return mci_core.self->handle;
 }
 
-/* On success the engine lock is held, so that no other thread frees the communicator meanwhile. */
-static mcomm_err_t comm_enter(mcomm_comm_t handle, const char *name, const void *out,
-                              struct mci_comm **comm_p)
+mcomm_err_t mci_comm_enter(mcomm_comm_t handle, const char *name, const void *out,
+                           struct mci_comm **comm_p)
 {
     mcomm_err_t err = mci_check_init();
 
@@ -44,7 +43,7 @@ static mcomm_err_t comm_enter(mcomm_comm_t handle, const char *name, const void 
 mcomm_err_t mcomm_comm_rank(mcomm_comm_t handle, int *rank_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = comm_enter(handle, "rank_p", rank_p, &comm);
+    mcomm_err_t err = mci_comm_enter(handle, "rank_p", rank_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -56,7 +55,7 @@ mcomm_err_t mcomm_comm_rank(mcomm_comm_t handle, int *rank_p)
 mcomm_err_t mcomm_comm_size(mcomm_comm_t handle, int *size_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = comm_enter(handle, "size_p", size_p, &comm);
+    mcomm_err_t err = mci_comm_enter(handle, "size_p", size_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -68,7 +67,7 @@ mcomm_err_t mcomm_comm_size(mcomm_comm_t handle, int *size_p)
 mcomm_err_t mcomm_comm_node_count(mcomm_comm_t handle, int *count_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = comm_enter(handle, "count_p", count_p, &comm);
+    mcomm_err_t err = mci_comm_enter(handle, "count_p", count_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -125,7 +124,7 @@ mcomm_err_t mcomm_comm_dup(mcomm_comm_t handle, mcomm_info_t info, mcomm_comm_t 
 {
     struct mci_comm *comm, *made = NULL;
     struct mci_info *hints;
-    mcomm_err_t err = comm_enter(handle, "newcomm_p", newcomm_p, &comm);
+    mcomm_err_t err = mci_comm_enter(handle, "newcomm_p", newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -138,7 +137,7 @@ mcomm_err_t mcomm_comm_dup(mcomm_comm_t handle, mcomm_info_t info, mcomm_comm_t 
 mcomm_err_t mcomm_comm_split(mcomm_comm_t handle, int colour, int key, mcomm_comm_t *newcomm_p)
 {
     struct mci_comm *comm, *made = NULL;
-    mcomm_err_t err = comm_enter(handle, "newcomm_p", newcomm_p, &comm);
+    mcomm_err_t err = mci_comm_enter(handle, "newcomm_p", newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -152,7 +151,7 @@ mcomm_err_t mcomm_comm_split(mcomm_comm_t handle, int colour, int key, mcomm_com
 mcomm_err_t mcomm_comm_split_node(mcomm_comm_t handle, int key, mcomm_comm_t *newcomm_p)
 {
     struct mci_comm *comm, *made = NULL;
-    mcomm_err_t err = comm_enter(handle, "newcomm_p", newcomm_p, &comm);
+    mcomm_err_t err = mci_comm_enter(handle, "newcomm_p", newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -179,7 +178,7 @@ mcomm_err_t mcomm_comm_create_group(mcomm_comm_t handle, mcomm_group_t group_han
 {
     struct mci_comm *comm, *made = NULL;
     struct mci_group *group;
-    mcomm_err_t err = comm_enter(handle, "newcomm_p", newcomm_p, &comm);
+    mcomm_err_t err = mci_comm_enter(handle, "newcomm_p", newcomm_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -234,7 +233,7 @@ mcomm_err_t mcomm_comm_free(mcomm_comm_t *comm_p)
 mcomm_err_t mcomm_comm_set_name(mcomm_comm_t handle, const char *name)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = comm_enter(handle, "name", name, &comm);
+    mcomm_err_t err = mci_comm_enter(handle, "name", name, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
@@ -250,7 +249,7 @@ mcomm_err_t mcomm_comm_set_name(mcomm_comm_t handle, const char *name)
 mcomm_err_t mcomm_comm_get_name(mcomm_comm_t handle, const char **name_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = comm_enter(handle, "name_p", name_p, &comm);
+    mcomm_err_t err = mci_comm_enter(handle, "name_p", name_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;

@@ -102,6 +102,12 @@ static inline uint64_t mci_comm_ctx(const struct mci_comm *comm, enum mci_ctx_sp
 struct mci_comm *mci_comm_get(mcomm_comm_t handle);
 /* The same with the code to return: MCOMM_ERR_COMM, NOT_INIT, FORKED. */
 mcomm_err_t mci_comm_lookup(const char *name, mcomm_comm_t handle, struct mci_comm **comm_p);
+/*
+ * Into a call on a communicator with an output, called name. On success the engine lock is held, so
+ * that no other thread frees it meanwhile. Also MCOMM_ERR_ARG: out is NULL.
+ */
+mcomm_err_t mci_comm_enter(mcomm_comm_t handle, const char *name, const void *out,
+                           struct mci_comm **comm_p);
 void mci_comm_ref(struct mci_comm *comm);   /* lock: engine */
 void mci_comm_unref(struct mci_comm *comm); /* lock: engine */
 struct mci_comm *

@@ -56,16 +56,11 @@ static mcomm_err_t check_ranks(const struct mci_group *group, size_t count, cons
 mcomm_err_t mcomm_comm_group(mcomm_comm_t handle, mcomm_group_t *group_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = mci_check_init();
+    mcomm_err_t err = mci_comm_enter(handle, "group_p", group_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
-    err = mci_comm_lookup("comm", handle, &comm);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("group_p", group_p);
-    if (err == MCOMM_SUCCESS)
-        err = group_publish(mci_group_ref(comm->group), group_p);
+    err = group_publish(mci_group_ref(comm->group), group_p);
     mci_engine_unlock();
     return err;
 }

@@ -65,17 +65,12 @@ mcomm_err_t mcomm_peer_query(mcomm_comm_t handle, int rank, int connect, mcomm_p
 {
     mcomm_peer_desc_t full;
     struct mci_comm *comm;
-    mcomm_err_t err = mci_check_init();
+    mcomm_err_t err = mci_comm_enter(handle, "desc_p", desc_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
-    err = mci_comm_lookup("comm", handle, &comm);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("desc_p", desc_p);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_struct_size("desc_p", desc_p->struct_size,
-                                    offsetof(mcomm_peer_desc_t, is_alive));
+    err =
+        mci_check_struct_size("desc_p", desc_p->struct_size, offsetof(mcomm_peer_desc_t, is_alive));
     if (err == MCOMM_SUCCESS)
         err = mci_check_rank(comm, "rank", rank);
     if (err == MCOMM_SUCCESS) {

@@ -34,16 +34,11 @@ mcomm_err_t mcomm_comm_revoke(mcomm_comm_t handle)
 mcomm_err_t mcomm_comm_is_revoked(mcomm_comm_t handle, int *is_revoked_p)
 {
     struct mci_comm *comm;
-    mcomm_err_t err = mci_check_init();
+    mcomm_err_t err = mci_comm_enter(handle, "is_revoked_p", is_revoked_p, &comm);
 
     if (err != MCOMM_SUCCESS)
         return err;
-    mci_engine_lock();
-    err = mci_comm_lookup("comm", handle, &comm);
-    if (err == MCOMM_SUCCESS)
-        err = mci_check_pointer("is_revoked_p", is_revoked_p);
-    if (err == MCOMM_SUCCESS)
-        *is_revoked_p = atomic_load(&comm->is_revoked);
+    *is_revoked_p = atomic_load(&comm->is_revoked);
     mci_engine_unlock();
-    return err;
+    return MCOMM_SUCCESS;
 }
