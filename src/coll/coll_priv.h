@@ -103,7 +103,7 @@ struct coll_comm {
     bool is_plain;            /* no shared segment: alone on its node, or it could not be made */
     struct poison {
         bool is_set, has_told;
-        uint32_t seq;
+        uint32_t seq, told_seq;
         int rank;
         mcomm_err_t err;
         char text[160]; /* of the member's own error, "" if another gave up first */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 The Mooncake Comm Authors */
 /*
- * A member that ends a collective with an error tells all others once, so that those who wait for
- * its messages end too: somebody always waits for a dead member itself and notices, and from there
- * the news reaches everybody in one hop. The mark stays: a communicator whose collective failed is
+ * A member that ends a collective with an error tells all others, so that those who wait for its
+ * messages end too: somebody always waits for a dead member itself and notices, and from there the
+ * news reaches everybody in one hop. It holds for that call and all later ones, so it is told again
+ * only if an earlier call fails after it. The mark stays: a communicator whose collective failed is
  * good for freeing (or shrinking) only. Calls before the failed one are not disturbed.
  *
  * Frame: w0 context, w1 number of the call, w2 rank of the member, aux error.
@@ -179,9 +180,10 @@ void mci_coll_poison(struct coll_call *call, mcomm_err_t err)
     if (!p->is_set)
         snprintf(p->text, sizeof(p->text), "%s", mcomm_last_error());
     poison_set(p, call->seq, comm->rank, err);
-    if (p->has_told)
+    if (p->has_told && (int32_t)(call->seq - p->told_seq) >= 0)
         return;
     p->has_told = true;
+    p->told_seq = call->seq;
     for (int i = 0; i < comm->size; i++) {
         struct mci_peer *peer = mci_comm_peer(comm, i);
         struct mci_frame copy = frame;

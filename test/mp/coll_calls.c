@@ -246,6 +246,36 @@ static void test_idle(void)
         MP_FAIL("%.1f ms of processor time for 10 s of waiting", 1e3 * (cpu_seconds() - before));
 }
 
+/*
+ * A call fails after a later one has been given up: the others learn that, too. All but the root
+ * give up a barrier behind a broadcast; then the root sends more than they expect, which only those
+ * see that hear from it.
+ */
+static void test_earlier(void)
+{
+    static char bytes[16];
+    mcomm_request_t request;
+    mcomm_comm_t comm;
+    mcomm_err_t err;
+
+    OK(mcomm_comm_dup(W, MCOMM_INFO_NULL, &comm));
+    OK(mcomm_comm_set_timeout(comm, 50));
+    if (mp_rank > 0) {
+        OK(mcomm_ibcast(bytes, 8, MCOMM_BYTE, 0, comm, &request));
+        EXPECT(MCOMM_ERR_TIMEOUT, mcomm_barrier(comm));
+    }
+    OK(mcomm_barrier(W));
+    if (mp_rank == 0)
+        OK(mcomm_ibcast(bytes, 16, MCOMM_BYTE, 0, comm, &request));
+    err = mcomm_wait(&request, 20000, MCOMM_STATUS_IGNORE);
+    if (mp_rank > 0)
+        CHECK_EQ(err, MCOMM_ERR_MISMATCH);
+    else
+        CHECK(err != MCOMM_ERR_TIMEOUT);
+    OK(mcomm_comm_free(&comm));
+    OK(mcomm_barrier(W));
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -259,6 +289,8 @@ int main(int argc, char **argv)
         test_freed();
     else if (strcmp(what, "finalized") == 0)
         test_finalized();
+    else if (strcmp(what, "earlier") == 0)
+        test_earlier();
     else if (strcmp(what, "cancel") == 0)
         test_cancel();
     else if (strcmp(what, "wait_limit") == 0)

@@ -40,7 +40,7 @@ MP_CASES += %D%/comm_revoke.mp %D%/comm_revoke_death.mp %D%/comm_revoke_stopped.
 # coll
 MP_PROGS += %D%/coll_wrap
 %C%_coll_wrap_LDADD = $(UNIT_LDADD)
-MP_CASES += %D%/coll_wrap.mp %D%/coll_wrap_check.mp
+MP_CASES += %D%/coll_earlier.mp %D%/coll_wrap.mp %D%/coll_wrap_check.mp
 MP_PROGS += %D%/coll_all %D%/coll_op %D%/coll_huge
 %C%_coll_all_SOURCES = %D%/coll_all.c %D%/coll_trial.c %D%/coll_trial_draw.c \
 	%D%/coll_trial_value.c %D%/coll_trial.h $(FOLD_ORACLE)
